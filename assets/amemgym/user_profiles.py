@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.records.persona import Animal, Cast, Companion, Persona, UserProfile
+from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
@@ -50,6 +51,22 @@ PLAIN_WORDS = {
     "stem": "STEM",
     "stem_related": "related to STEM",
 }
+
+# A strong model left alone gives everybody the same voice: witty, tidy and without a slip.
+VOICES = (
+    "I type fast, in short sentences and fragments, and don't read it over.",
+    "I type on my phone: mostly small letters, few commas, no greeting.",
+    "I'm polite: please and thanks, whole sentences, now and then a greeting.",
+    "I think while I type, with dashes and afterthoughts; the question can come anywhere.",
+    "I ask first, then say what one has to know for it.",
+    "I chat as with a friend: oh well, honestly, you know.",
+    "I worry a bit, and say what I've tried already.",
+    "I'm matter-of-fact: numbers, times, names of things.",
+    "I make typing mistakes and leave them in: a letter missing, two words run together.",
+    "I'm brief, even blunt, and don't explain why I ask.",
+    "I grumble a little before I ask.",
+    "I tell it in the order in which it happened, then I ask.",
+)
 
 
 class ProfileReply(BaseModel):
@@ -95,7 +112,8 @@ async def complete_profile(persona: Persona, *, recipe: AMemGymRecipe, model: La
         style.check([profile_in_context(reply.profile, recipe=recipe)])
         cast = Cast()
         if isinstance(reply, ProfileAndCastReply):
-            cast = Cast.model_validate(reply.cast.model_dump())
+            voice = SeededRandom(recipe.world_seed, persona.user_id, "voice").choice(VOICES)
+            cast = Cast.model_validate({**reply.cast.model_dump(), "voice": voice})
             problems = cast_problems(cast, name=reply.name, marital_status=fields.get("Marital status", ""))
             if problems:
                 raise ValueError(f"The cast cannot be used: {'; '.join(problems)}.")
@@ -207,11 +225,11 @@ USER_PROFILES = Stage(
     needs=(PERSONAS,),
     prompts=("user_profiles/complete",),
     calls={"user_profiles/complete": PromptCalls()},
-    version=2,
+    version=3,
     description=AssetDescription(
         group="states",
         description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "
-        "C.3), and the people, animals and setting of the life. Every later prompt reads all of it.",
+        "C.3), and the people, animals, setting and voice of the life. Every later prompt reads all of it.",
         rows=preview_rows("", "name age occupation about=complementary_info cast=cast.lines"),
         summary=summarize_profiles,
     ),

@@ -274,12 +274,6 @@ CHECKS: dict[TextKind, tuple[TextCheck, ...]] = {
         *OF_A_LIFE,
         TextCheck("not_by_name", "speak in the first person, not of their writer by name", _own_name, blocking=False),
         TextCheck(
-            "first_person",
-            "say I or my",
-            _lacks(lambda forms: forms.first_person, "does not speak in the first person; say I and my."),
-            blocking=False,
-        ),
-        TextCheck(
             "asks",
             "ask for something",
             _lacks(lambda forms: forms.request, "asks for nothing; end with a request."),

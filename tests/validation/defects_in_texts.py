@@ -64,7 +64,6 @@ ANYWHERE = (
 )
 IN_QUERIES = (
     ("a time that lies ahead", "own_time", f"{PLAIN} My sister moved in with me in January 2090. What next?", "as if it had"),
-    ("a user who says no I", "first_person", "There is some spare time these days. What would be good to do with it?", "say I"),
     ("a query that asks for nothing", "asks", "I had a long day, and the evening was quiet.", "asks for nothing"),
     ("a query of a word", "usual_length", "Why me?", "has 3 tokens"),
 )

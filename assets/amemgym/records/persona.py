@@ -103,13 +103,14 @@ class Animal(Record):
 
 
 class Cast(Record):
-    """The people and the setting of a user's life that no state variable tracks; empty where the recipe has none settled."""
+    """The people and the setting of a user's life that no state variable tracks, and the voice; empty where the recipe has none."""
 
     people: tuple[Companion, ...] = Field(default=(), description="people who may turn up again")
     animals: tuple[Animal, ...] = Field(default=(), description="the user's animals")
     home: str = Field(default="", description="where the user lives")
     work: str = Field(default="", description="what fills the user's working days")
     getting_about: str = Field(default="", description="how the user gets from place to place")
+    voice: str = Field(default="", description="how the user types messages; drawn, and shown where somebody writes as the user")
 
     @property
     def lines(self) -> list[str]:
@@ -153,3 +154,8 @@ class UserProfile(UserRecord):
     def in_prompt(self) -> str:
         """The whole profile as every later prompt shows it."""
         return "\n".join([self.formatted_str, *self.cast.lines])
+
+    @property
+    def with_voice(self) -> str:
+        """The same, for whoever goes on with a chat as the user."""
+        return "\n".join(filter(None, [self.in_prompt, self.cast.voice and f"Types: {self.cast.voice}"]))

@@ -41,12 +41,13 @@ class UserContext:
             "user_profile": self.profile.in_prompt,
             "start_date": self.recipe.start_date.isoformat(),
             "language": self.recipe.language_name,
+            "voice": self.profile.cast.voice,
         }
 
     def draw_words(self, *path: object, values: int = 1) -> int:
-        """Return the length in words of a message, by its path. One with several values is not short."""
+        """Return the length in words of a message, by its path. One with several values is not short, one with none not long."""
         rng = SeededRandom(self.recipe.world_seed, self.profile.user_id, "words", *path)
-        return rng.choice(rng.choice((SHORT if values == 1 else USUAL, USUAL, USUAL, LONG)))
+        return rng.choice(rng.choice((USUAL if values > 1 else SHORT, USUAL, USUAL, LONG if values else SHORT)))
 
     def style_check(self, *, alone: bool) -> StyleCheck:
         """Return a check for the replies of one call, for one query `alone` or several."""

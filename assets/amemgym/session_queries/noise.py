@@ -27,7 +27,7 @@ ACQUAINTANCE = "somebody I know"  # for a value that nobody of the cast can have
 PERSONS = 3  # of the cast, among whom a writer chooses
 SUBJECTS = (
     "getting candle wax out of a tablecloth",
-    "the difference between a crow and a raven",
+    "a formula that adds up a column of a spreadsheet",
     "a short toast for a retirement dinner",
     "how long an opened jar of mustard keeps",
     "a riddle for a nine-year-old",
@@ -35,11 +35,11 @@ SUBJECTS = (
     "what to write in a card of condolence",
     "removing a sticker from a window pane",
     "why leaves change color in the fall",
-    "a name for a boat in a story",
+    "a polite reminder about a bill that somebody has not paid",
     "how to fold a fitted sheet",
-    "the rules of a three-legged race",
+    "how to make the letters on a screen larger",
     "which side of a plate the fork goes on",
-    "a limerick about a clumsy penguin",
+    "how to turn a photograph into a file of one page",
     "how to read the date on a carton of eggs",
     "the meaning of an old saying about a stitch in time",
     "wrapping a present that has an odd shape",
@@ -47,13 +47,13 @@ SUBJECTS = (
     "why the moon looks larger near the horizon",
     "a polite way to return a dish to a stranger",
     "what the small pocket on jeans is for",
-    "telling a real pearl from a fake one",
+    "how to stop messages from an unknown sender",
     "how many stamps a heavy letter needs",
-    "a trivia question about volcanoes",
+    "the order of the names on an invitation",
     "opening a jar whose lid is stuck",
     "how to pronounce a French street name",
     "getting a squeak out of a door hinge",
-    "what a comet is made of",
+    "what the letters after a surname mean",
     "a caption for an old family picture",
     "how to address an envelope to a judge",
 )
@@ -179,7 +179,8 @@ async def draft_noise(
     spoken_of = {name for key in keys for name in (*key.exposed, *key.mentions)}
     assignments: list[dict[str, object]] = []
     for key in keys:
-        assignments.append(key.in_prompt(period.state, user.schema.choices, words=user.draw_words(key.day, key.kind)))
+        words = user.draw_words(key.day, key.kind, values=len(key.exposed | key.mentions))
+        assignments.append(key.in_prompt(period.state, user.schema.choices, words=words))
     prompt = load_prompt("session_queries/noise").render(
         **user.common_variables(),
         period={"from": str(period.start or ""), "to": str(period.end)},

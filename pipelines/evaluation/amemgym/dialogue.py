@@ -77,7 +77,7 @@ async def next_message(user: SimulatedUser, session: Session, history: Sequence[
 
 def _prompt(user: SimulatedUser, session: Session, history: Sequence[Message]) -> RenderedPrompt:
     return load_prompt("evaluation/follow_up").render(
-        user_profile=user.episode.user_profile.in_prompt,
+        user_profile=user.episode.user_profile.with_voice,
         start_date=user.episode.start_date.isoformat(),
         current_date=session.session_time.date().isoformat(),
         query=session.query,

@@ -121,8 +121,8 @@ def test_a_spelled_value_is_found_in_every_script(language: str, query: str, val
         ("ru", "Эта неделя была долгой и полной работы в саду за домом."),
     ],
 )
-def test_a_query_without_request_or_speaker_is_told(language: str, query: str) -> None:
-    assert names_of("query", query, language) == {"first_person", "asks"}
+def test_a_query_without_request_is_told(language: str, query: str) -> None:
+    assert names_of("query", query, language) == {"asks"}
 
 
 def generating_prompts() -> Iterable[str]:
