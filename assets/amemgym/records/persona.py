@@ -110,7 +110,9 @@ class Cast(Record):
     home: str = Field(default="", description="where the user lives")
     work: str = Field(default="", description="what fills the user's working days")
     getting_about: str = Field(default="", description="how the user gets from place to place")
-    voice: str = Field(default="", description="how the user types messages; drawn, and shown where somebody writes as the user")
+    voice: str = Field(
+        default="", description="how the user types messages; drawn, and shown where somebody writes as the user"
+    )
 
     @property
     def lines(self) -> list[str]:
