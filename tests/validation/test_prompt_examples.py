@@ -83,7 +83,7 @@ def rye_bread(prompt: Prompt) -> dict[str, object]:
     ("written", "sent_back"),
     [
         (
-            "there's no bus any more so a neighbor takes me in his van, write me something for a jar of jam please, he takes nothing",
+            "there's no bus any more so a neighbor takes me in his van, write me something for a jar of jam please, he's kind",
             True,
         ),
         ("My daughter wears her own boots on our outings now. Which path should I show her?", False),

@@ -103,7 +103,7 @@ class Animal(Record):
 
 
 class Cast(Record):
-    """The people and the setting of a user's life that no state variable tracks, and the voice; empty where the recipe has none."""
+    """The people and the setting of a user's life that no state variable tracks; empty where the recipe has none."""
 
     people: tuple[Companion, ...] = Field(default=(), description="people who may turn up again")
     animals: tuple[Animal, ...] = Field(default=(), description="the user's animals")

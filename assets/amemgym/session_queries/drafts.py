@@ -45,7 +45,7 @@ class UserContext:
         }
 
     def draw_words(self, *path: object, values: int = 1) -> int:
-        """Return the length in words of a message, by its path. One with several values is not short, one with none not long."""
+        """Return a message's length in words, by its path. With several values it is not short, with none not long."""
         rng = SeededRandom(self.recipe.world_seed, self.profile.user_id, "words", *path)
         return rng.choice(rng.choice((USUAL if values > 1 else SHORT, USUAL, USUAL, LONG if values else SHORT)))
 
