@@ -17,6 +17,7 @@ from assets.records.limits import MOST_ITEM_BYTES, read_bounded
 from assets.records.paths import PathRefused, expect_file, files_inside, path_inside
 from dataset_card.release.digests import file_sha256
 from pipelines.errors import EvaluationError
+from pipelines.evaluation.command import SwappableTasks
 from pipelines.evaluation.folder import (
     CODE,
     FRESH,
@@ -37,7 +38,7 @@ from pipelines.evaluation.fresh_users import FOLDER as FRESH_USERS
 from pipelines.evaluation.metrics.fresh import compare_with_fresh, count_users
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.metrics.results import memory_rows, score
-from pipelines.evaluation.metrics.swapped import SWAPPED_WORDS, swapped_score
+from pipelines.evaluation.metrics.swapped import SWAPPED_WORDS, compare_with_swapped, swapped_score
 from pipelines.evaluation.plan import alone_manifest, run_id_of
 from pipelines.evaluation.records import EventRow
 from pipelines.evaluation.report.contents import FRESH_TITLE
@@ -50,12 +51,12 @@ from pipelines.evaluation.timeline.perceived import events_of_run
 from pipelines.evaluation.timeline.steps import Timeline
 from pipelines.evaluation.verifying.again import NOT_ASKED, AskedAgain
 from pipelines.evaluation.verifying.rows import row_problems
-from pipelines.evaluation.verifying.twins import twin_problems, twins_of
 from pipelines.evaluation.verifying.usage import asked_problems, unlikely_usage
 from pipelines.memories.code_identity import digest_of_code
 
 PAGE_BLOCK = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 FILES = (MANIFEST, RESULTS, *(f"{name}.parquet" for name in ("answers", "turns", "usage", "events", "memory")))
+SAME_WITH_TWINS = ("memory", "memory_source", "models", "tokens", "seed", "attempt")  # fields of both manifests
 NOBODY = "nobody has graded its replies again; amemgym verify RUN does"
 
 
@@ -135,15 +136,26 @@ def _verify_twins(run: FinishedRun, path: Path, tasks: BenchmarkTasks) -> Verifi
         missing = f"what came of twins, because {name} is not in {path.parent.name}/ beside it"
         return Verification(problems=(), graded=0, files="", unverified=(missing,))
     twins = replace(read_run(str(folder), runs=folder.parent), swapped=None)
-    problems = [*twin_problems(run, twins)]
-    own = twins_of(tasks, twins)
-    if own is None:
+    problems = [*_twin_problems(run, twins)]
+    own = None
+    if isinstance(tasks, SwappableTasks):
+        own = tasks.with_swapped_values(len(twins.manifest.users), seed=twins.manifest.seed)
+    if own is None or own.info.digest != twins.manifest.dataset_digest:
         other = f"the replies on twins, because {name} is not of the users of this run"
         return Verification(problems=tuple(problems), graded=0, files="", unverified=(other,))
     verdict = verify_run(twins, folder, own)
     problems += [f"{name}: {problem}" for problem in verdict.problems]
     left_open = tuple(f"{name}: {what}" for what in verdict.unverified)
     return verdict.model_copy(update={"problems": tuple(problems), "unverified": left_open})
+
+
+def _twin_problems(run: FinishedRun, twins: FinishedRun) -> Iterator[str]:
+    """Yield a sentence where the run on twins is another memory's, or does not give the run's score on them."""
+    others = [name for name in SAME_WITH_TWINS if getattr(run.manifest, name) != getattr(twins.manifest, name)]
+    if others:
+        yield f"{twins.manifest.run_id}, its run on twins, has another {' and '.join(others).replace('_', ' ')}."
+    if compare_with_swapped(run.answers, twins.answers, run_id=twins.manifest.run_id) != run.swapped:
+        yield f"{SWAPPED} does not follow from the answers and from {twins.manifest.run_id}."
 
 
 def _check_data(run: FinishedRun, tasks: BenchmarkTasks) -> None:

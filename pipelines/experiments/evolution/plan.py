@@ -101,8 +101,8 @@ def forecast_evolution(
 ) -> EvolutionForecast:
     """Count what the evolution will ask."""
     users = len(dataset.episodes)
-    periods = sum(_periods(dataset))
-    evaluations = len(manifest.arms) * 1
+    periods = sum(len(episode.periods) for episode in dataset.episodes)
+    evaluations = len(manifest.arms)
     learners = 0
     for arm in manifest.arms:
         if arm.feedback != "none":
@@ -115,10 +115,6 @@ def forecast_evolution(
         steps=evaluations * periods * STEPS + rewritings + users,
         evaluation=evaluation,
     )
-
-
-def _periods(dataset: AMemGymDataset) -> list[int]:
-    return [len(episode.periods) for episode in dataset.episodes]
 
 
 @dataclass(frozen=True)
@@ -154,7 +150,7 @@ def evolution_manifest(
         "improver": plan.improver or improver,
         "feedbacks": tuple(dict.fromkeys(plan.feedbacks)),
         "protocols": tuple(dict.fromkeys(plan.protocols)),
-        "cycles": max(_periods(dataset)),
+        "cycles": max(len(episode.periods) for episode in dataset.episodes),
         "held_out_users": out,
         "held_out_questions": questions,
         "feedback_questions": plan.feedback_questions,
