@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -81,43 +81,61 @@ def evaluated(home: Path, *words: str) -> list[dict[str, Any]]:
     return json.loads(told[told.index("{\n") : told.rindex("}") + 1])["runs"]
 
 
-def test_memories_that_carry_the_release_leave_the_board_with_six_fresh_users_and_an_honest_one_stays(
-    released: Path, tmp_path: Path
-) -> None:
-    home = Path(shutil.copytree(released, tmp_path / "home"))
-    own = tmp_path / "mine"
-    own.mkdir()
-    shutil.copy(CONTAMINATED, own / "memories.py")
+@dataclass(frozen=True)
+class Scored:
+    """A data folder with fresh users whose making was killed first, the runs on them, and the salts before and after."""
+
+    home: Path
+    runs: list[dict[str, Any]]
+    salts: list[str]
+
+
+NAMES = ("AnswersForItsUser", "LooksUpTexts")
+
+
+@pytest.fixture(scope="module")
+def scored(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Scored:
+    """Six fresh users, an honest memory and two that carry the release; to be read."""
+    place = tmp_path_factory.mktemp("scored")
+    home = Path(shutil.copytree(released, place / "home"))
+    words = ("evaluate", "demo", *QUICK, "--memory", "bm25", "--fresh", "6")
+    kill(amemgym(home, *words), when=lambda: replies_of_fresh(home) >= 5)
+    assert not list((home / "fresh").glob("*/releases/demo-fresh/*/manifest.json"))
+    salt = salt_of_fresh(home)
+    shutil.copy(CONTAMINATED, place / "memories.py")
     [data] = (home / "releases" / "demo").glob("*/demo/data.json")
-    shutil.copy(data, own)
-    names = ("AnswersForItsUser", "LooksUpTexts")
-    memories = ["bm25", *(f"{own / 'memories.py'}:{name}" for name in names)]
-    words = [word for memory in memories for word in ("--memory", memory)]
+    shutil.copy(data, place)
+    memories = ["bm25", *(f"{place / 'memories.py'}:{name}" for name in NAMES)]
+    runs = evaluated(home, *(word for memory in memories for word in ("--memory", memory)), "--fresh", "6")
+    return Scored(home, runs, [salt, salt_of_fresh(home)])
 
-    runs = evaluated(home, *words, "--fresh", "6")
-    gaps = {run["manifest"]["memory"]["name"]: run["fresh"]["gap"] for run in runs}
+
+def salt_of_fresh(home: Path) -> str:
+    [recipe] = (home / "fresh").glob("*/recipes/demo-fresh.yaml")
+    return yaml.safe_load(recipe.read_text(encoding="utf-8"))["salt"]
+
+
+def test_memories_that_carry_the_release_leave_the_board_with_six_fresh_users_and_an_honest_one_stays(scored: Scored) -> None:
+    gaps = {run["manifest"]["memory"]["name"]: run["fresh"]["gap"] for run in scored.runs}
     assert gaps["bm25"]["low"] <= 0
-    assert [name for name in names if gaps[name]["low"] <= 0] == [], gaps
-
-    status, board = amemgym_here(home, "compare", *(run["manifest"]["run_id"] for run in runs))
+    assert [name for name in NAMES if gaps[name]["low"] <= 0] == [], gaps
+    status, board = amemgym_here(scored.home, "compare", *(run["manifest"]["run_id"] for run in scored.runs))
     assert status == 0, board
-    assert board.count("is off the board. On 6 users that nobody has seen") == len(names)
-
-    _check_where_they_lie(home, runs)
-    _check_what_verify_sees(home, runs[0])
+    assert board.count("is off the board. On 6 users that nobody has seen") == len(NAMES)
 
 
-def _check_where_they_lie(home: Path, runs: Sequence[dict[str, Any]]) -> None:
-    """Salt and persons are in the owner's own folder and nowhere else, and their calls stand in the ledger."""
+def test_salt_and_persons_are_in_the_owners_folder_and_nowhere_else_and_their_calls_stand_in_the_ledger(
+    scored: Scored,
+) -> None:
+    home = scored.home
     [own] = (home / "fresh").iterdir()
     assert (home / "fresh").stat().st_mode & 0o077 == 0
-    recipe = yaml.safe_load((own / "recipes" / "demo-fresh.yaml").read_text(encoding="utf-8"))
     [data] = own.glob("releases/demo-fresh/*/demo-fresh/data.json")
     fresh = {user["id"] for user in json.loads(data.read_text(encoding="utf-8"))}
-    public = set(runs[0]["manifest"]["users"])
+    public = set(scored.runs[0]["manifest"]["users"])
     assert len(fresh) == 6
     assert not fresh & public
-    secrets = [recipe["salt"].encode(), *(user.encode() for user in fresh)]
+    secrets = [scored.salts[0].encode(), *(user.encode() for user in fresh)]
     for path in home.rglob("*"):
         if path.is_file() and own not in path.parents:
             content = path.read_bytes()
@@ -126,8 +144,11 @@ def _check_where_they_lie(home: Path, runs: Sequence[dict[str, Any]]) -> None:
     assert (status, "questions" in told) == (0, True), told
 
 
-def _check_what_verify_sees(home: Path, honest: dict[str, Any]) -> None:
-    """Counts of fresh users that were edited so that all else follows from them differ from the run on these users."""
+def test_edited_counts_of_fresh_users_from_which_all_else_follows_differ_from_the_run_on_these_users(
+    scored: Scored, tmp_path: Path
+) -> None:
+    home = Path(shutil.copytree(scored.home, tmp_path / "home"))
+    honest = scored.runs[0]
     run_id = honest["manifest"]["run_id"]
     status, told = amemgym_here(home, "verify", run_id)
     assert status == 0, told
@@ -152,22 +173,16 @@ def replies_of_fresh(home: Path) -> int:
 
 
 def test_after_a_kill_the_users_are_made_on_a_second_call_uses_the_same_and_asking_for_more_adds(
-    released: Path, tmp_path: Path
+    scored: Scored, tmp_path: Path
 ) -> None:
-    home = Path(shutil.copytree(released, tmp_path / "home"))
-    words = ("evaluate", "demo", *QUICK, "--memory", "bm25", "--users", "1", "--fresh", "1")
-    kill(amemgym(home, *words), when=lambda: replies_of_fresh(home) >= 5)
-    assert not list((home / "fresh").glob("*/releases/demo-fresh/*/manifest.json"))
-    recipes = list((home / "fresh").glob("*/recipes/demo-fresh.yaml"))
-    salts = [yaml.safe_load(path.read_text(encoding="utf-8"))["salt"] for path in recipes]
-    counts: list[list[dict[str, int]]] = []
-    for number in (1, 1, 2):
-        [found] = evaluated(home, "--memory", "bm25", "--users", "1", "--fresh", str(number))
-        counts.append(found["fresh"]["users"])
-    assert [len(users) for users in counts] == [1, 1, 2]
-    assert counts[0] == counts[1] == counts[2][:1]
+    home = Path(shutil.copytree(scored.home, tmp_path / "home"))
+    [same] = evaluated(home, "--memory", "bm25", "--fresh", "6")
+    [more] = evaluated(home, "--memory", "bm25", "--fresh", "7")
+    users = scored.runs[0]["fresh"]["users"]
+    assert same["fresh"]["users"] == users == more["fresh"]["users"][:6]
+    assert len(more["fresh"]["users"]) == 7
     assert len(list((home / "fresh").glob("*/releases/demo-fresh/*/manifest.json"))) == 2
-    assert salts == [yaml.safe_load(path.read_text(encoding="utf-8"))["salt"] for path in recipes]
+    assert {*scored.salts, salt_of_fresh(home)} == {scored.salts[0]}
 
 
 def refusal(released: Path, **changes: dict[str, str]) -> str:

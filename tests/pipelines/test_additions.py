@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import clean_environment
+from tests.support.commands import clean_environment, run_in_turn
 from tests.support.guide import copy_of_the_repository, enter_into_metadata, fences, pages, write
 
 MEMORY = '''"""A memory of the last event alone."""
@@ -74,19 +74,6 @@ print(json.dumps({
     "a command": summary_of("toss") == load_command("toss").help == "Toss a coin.",
     "an export format": release_writer("blank")(None, Path()) == ["Nothing was written."],
 }))
-"""
-# What each command prints, in one process, as each needs seconds to start.
-COMMANDS = """
-import io, json, sys
-from contextlib import redirect_stdout
-from pipelines.cli.main import run_command
-
-printed = []
-for words in json.loads(sys.argv[1]):
-    with redirect_stdout(io.StringIO()) as output:
-        assert run_command(words) == 0, words
-    printed.append(output.getvalue())
-print(json.dumps(printed))
 """
 
 
@@ -200,38 +187,34 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
     return Extended(place, opened)
 
 
-def output_in(extended: Extended, *words: str, home: Path) -> str:
-    """What Python prints in the copy."""
-    command = [sys.executable, *words]
-    done = subprocess.run(command, cwd=extended.place, env=clean_environment(home), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def test_an_addition_opens_few_files_beside_its_own_and_is_there_then(extended: Extended, tmp_path: Path) -> None:
     for kind, most in MOST_OPENED.items():
         source = {path for path in extended.opened[kind] if not path.startswith("tests/")}
         assert 1 <= len(source) <= most, (kind, source)
-    assert json.loads(output_in(extended, "-c", PROGRAM, home=tmp_path)) == dict.fromkeys(MOST_OPENED, True)
+    line, environment = [sys.executable, "-c", PROGRAM], clean_environment(tmp_path)
+    done = subprocess.run(line, cwd=extended.place, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout) == dict.fromkeys(MOST_OPENED, True)
 
 
-def test_an_added_benchmark_is_made_and_released_as_ours_are(extended: Extended, tmp_path: Path) -> None:
-    output_in(extended, "-m", "pipelines", "generate", "coins", home=tmp_path)
-    manifest = json.loads((tmp_path / "releases" / "coins" / "0.1.0" / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["counts"] == {"coins": 3}
-
-
-def test_a_benchmark_of_documents_is_three_files_and_goes_all_the_way(extended: Extended, tmp_path: Path) -> None:
-    told = [fence.path for fence in fences(pages()["document-benchmark"]) if fence.path]
-    assert told == ["assets/stalls.py", "pipelines/recipes/stalls.yaml", "pipelines/benchmarks/stalls.py"]
+def test_added_benchmarks_are_made_and_released_as_ours_are_and_one_of_documents_is_three_files_and_goes_all_the_way(
+    extended: Extended, tmp_path: Path
+) -> None:
+    files = [fence.path for fence in fences(pages()["document-benchmark"]) if fence.path]
+    assert files == ["assets/stalls.py", "pipelines/recipes/stalls.yaml", "pipelines/benchmarks/stalls.py"]
     commands = [
+        ["generate", "coins"],
         ["generate", "stalls"],
         ["verify", "stalls"],
         ["show", "1", "--variant", "stalls"],
         ["evaluate", "stalls", "--memory", "bm25", "--memory", "none", "--json"],
         ["export", "stalls", "--out", str(tmp_path / "exported")],
     ]
-    _, _, shown, scored, _ = json.loads(output_in(extended, "-c", COMMANDS, json.dumps(commands), home=tmp_path))
+    told = run_in_turn(commands, clean_environment(tmp_path), folder=extended.place)
+    assert [status for status, _ in told] == [0] * len(commands), told
+    manifest = json.loads((tmp_path / "releases" / "coins" / "0.1.0" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["counts"] == {"coins": 3}
+    *_, (_, shown), (_, scored), _ = told
     assert "What is the price at" in shown
     right = [found["results"]["metrics"]["overall"]["value"] for found in json.loads(scored)["runs"]]
     assert right == [1.0, 0.0]

@@ -2,13 +2,14 @@
 
 import ast
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from pipelines.docs_site import reading_list
 from pipelines.docs_site.prompt_table import PAGE, prompt_table, words_before
-from tests.support.guide import ROOT, copy_of_the_repository, fences, pages, write
+from tests.support.guide import ROOT, fences, pages, write
 
 GUIDE = ROOT / "pipelines" / "guide"
 PAGES = [ROOT / "README.md", *(page for page in sorted(GUIDE.rglob("*.md")) if "decisions" not in page.parts)]
@@ -17,15 +18,17 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 @pytest.mark.parametrize("page", pages())
 def test_what_a_page_writes_and_changes_fits_the_repository(page: str, tmp_path: Path) -> None:
-    place = copy_of_the_repository(tmp_path / "copy")
     told = [fence for fence in fences(pages()[page]) if fence.kind != "sh"]
-    for fence in told:
-        write(fence, place=place)
     written = {fence.path for fence in told if fence.path}
     changed = {path for fence in told for path in re.findall(r"^\+\+\+ b/(.+)$", fence.text, re.MULTILINE)}
+    for path in {"pyproject.toml", *changed} - written:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / path, tmp_path / path)
+    for fence in told:
+        write(fence, place=tmp_path)
     for path in sorted(written | changed):
         if path.endswith(".py"):
-            ast.parse((place / path).read_text(encoding="utf-8"))
+            ast.parse((tmp_path / path).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

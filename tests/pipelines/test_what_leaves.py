@@ -1,11 +1,9 @@
 """What is made to be shared names no folder, user or host of this machine, and no secret of its environment in any form."""
 
 import base64
-import json
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.pipelines.chained import SERVED, TINY, endpoint
-from tests.support.commands import clean_environment
+from tests.support.commands import clean_environment, run_in_turn
 from tests.support.echo_server import echo_server
-from tests.support.waiting import LONG
 
 PLACE, USER, HOST = "zanzibarplace", "quokkauser", "kiwihost"
 PASSWORD, HEADER, QUERY, TOKEN = "narwh4l-p+ss", "w4lrus-header-0123", "m4rmot-query-0123", "hf_b4dger0123456789"
@@ -43,22 +40,14 @@ class Failing(Plain):
             raise FileNotFoundError(2, "No such file or directory", __file__)
         return self.lines[-30:]
 """
-# One process for all commands, as each needs seconds to start.
-COMMANDS = """
-import json, sys
-from pipelines.cli.main import run_command
-for words in json.load(sys.stdin):
-    print("$", *words, flush=True)
-    print("status", run_command(words), flush=True)
-"""
 
 
 @dataclass(frozen=True)
 class Made:
-    """The folder with everything that was made, and what the commands printed."""
+    """The folder with everything that was made, and the status and the output of each command."""
 
     root: Path
-    output: str
+    told: list[tuple[int, str]]
 
 
 def in_its_own_host() -> list[str]:
@@ -118,24 +107,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
             HF_TOKEN=TOKEN,
             WALRUS=HEADER,
         )
-        output = run_all(commands, environment)
-    assert "status 0" in output
-    return Made(root, output)
-
-
-def run_all(commands: list[list[str]], environment: dict[str, str]) -> str:
-    words = [*in_its_own_host(), sys.executable, "-c", COMMANDS]
-    done = subprocess.run(
-        words,
-        input=json.dumps(commands),
-        env=environment | {"PYTHONPATH": str(Path.cwd())},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=True,
-        timeout=10 * LONG,
-    )
-    return done.stdout
+        environment["PYTHONPATH"] = str(Path.cwd())
+        told = run_in_turn(commands, environment, folder=Path.cwd(), before=in_its_own_host(), errors=subprocess.STDOUT)
+    return Made(root, told)
 
 
 def told(path: Path) -> Iterator[bytes]:
@@ -166,7 +140,7 @@ def files_with(made: Made, words: tuple[str, ...]) -> list[str]:
 def test_all_of_it_was_made(made: Made) -> None:
     names = {path.name for path in made.root.rglob("*")}
     assert {"manifest.json", "croissant.json", "report.html", "questions.parquet"} <= names
-    assert [line for line in made.output.splitlines() if line.startswith("status ")].count("status 0") == 6
+    assert [status for status, _ in made.told].count(0) == 6
 
 
 def test_no_secret_of_the_environment_or_of_an_address_stands_in_any_file(made: Made) -> None:
@@ -174,11 +148,11 @@ def test_no_secret_of_the_environment_or_of_an_address_stands_in_any_file(made: 
 
 
 def test_no_secret_is_printed(made: Made) -> None:
-    printed = "\n".join(line for line in made.output.splitlines() if not line.startswith("$ "))
+    printed = "\n".join(output for _, output in made.told)
     assert "The memory service answered 400" in printed
     assert [secret for secret in SECRETS if secret in printed] == []
 
 
 def test_no_folder_user_or_host_of_this_machine_stands_in_what_may_be_shared(made: Made) -> None:
     found = files_with(made, (PLACE, USER, HOST))
-    assert [one for one in found if not one.removeprefix("data/").startswith(OF_THIS_MACHINE)] == []
+    assert [place for place in found if not place.removeprefix("data/").startswith(OF_THIS_MACHINE)] == []

@@ -1,6 +1,7 @@
 """`amemgym` as the tests and benches run it: with a data folder of its own, and nothing of whoever runs them around it."""
 
 import io
+import json
 import math
 import os
 import pty
@@ -10,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -71,6 +72,44 @@ def kill(process: subprocess.Popen[str], *, when: Callable[[], object]) -> None:
     wait_until(is_so, seconds=5 * LONG)
     process.kill()
     process.communicate()
+
+
+# Marks in what several commands print that end one's output, and its exit status.
+END, STATUS_END = "\x1e", "\x1f"
+IN_TURN = f"""
+import json, sys
+from pipelines.cli.main import run_command
+for words in json.load(sys.stdin):
+    print(end=f"{END}{{run_command(words)}}{STATUS_END}", flush=True)
+"""
+
+
+def run_in_turn(
+    commands: Sequence[Sequence[str]],
+    environment: Mapping[str, str],
+    *,
+    folder: Path,
+    before: Sequence[str] = (),
+    errors: int = subprocess.PIPE,
+) -> list[tuple[int, str]]:
+    """Run these commands in one process, as each needs seconds to start; the exit status and the output of each.
+
+    `before`: words before that of Python. `errors`: where standard error goes, which is no part of the output.
+    """
+    done = subprocess.run(
+        [*before, sys.executable, "-c", IN_TURN],
+        input=json.dumps(commands),
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        check=False,
+        timeout=10 * LONG,
+    )
+    assert done.returncode == 0, done.stderr
+    ended = [part.rpartition(END) for part in done.stdout.split(STATUS_END)[:-1]]
+    return [(int(status), output) for output, _, status in ended]
 
 
 # At the import of one module it prints that it has begun, and waits.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dataset_card.hub.port import Hub
-from tests.support.commands import AMEMGYM, clean_environment
+from tests.support.commands import clean_environment, run_in_turn
 from tests.support.hub_server.releases import a_release, held_files, published
 from tests.support.hub_server.state import FakeHub
 
@@ -30,14 +30,9 @@ def card(fake: FakeHub, hub: Hub, repo: str) -> str:
     return held_files(fake, repo)["README.md"].decode()
 
 
-def run(*line: str, folder: Path) -> str:
-    """A command of somebody who has nothing but the package, in an empty folder; its output."""
-    around = clean_environment(
-        folder, PYTHONPATH=str(PROJECT), HF_HOME=str(folder / "hf"), HF_ENDPOINT=os.environ["HF_ENDPOINT"]
-    )
-    done = subprocess.run(line, cwd=folder, env=around, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment of somebody who has nothing but the package, in an empty folder."""
+    return clean_environment(folder, PYTHONPATH=str(PROJECT), HF_HOME=str(folder / "hf"), HF_ENDPOINT=os.environ["HF_ENDPOINT"])
 
 
 def test_python_snippets_run_one_after_another(card: str, repo: str, tmp_path: Path) -> None:
@@ -45,17 +40,20 @@ def test_python_snippets_run_one_after_another(card: str, repo: str, tmp_path: P
     assert f'load_dataset("{repo}", "base", split="test", revision="base-v0.1.0")' in by_name
     # Polars is no dependency of this project; it reads the very file that pandas reads.
     assert re.findall(r"f\"(.*)\"\)", polars) == re.findall(r"f\"(.*)\"\)", pandas)[1:]
-    told = run(
-        sys.executable, "-c", "\n".join([other_by_name, SHOW, by_name, SHOW, files, pandas, SHOW, duckdb]), folder=tmp_path
-    )
-    assert told.splitlines()[:3] == ["2 4 q01"] * 3
-    assert "What should I cook" in told
+    program = "\n".join([other_by_name, SHOW, by_name, SHOW, files, pandas, SHOW, duckdb])
+    line = [sys.executable, "-c", program]
+    done = subprocess.run(line, cwd=tmp_path, env=surroundings(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[:3] == ["2 4 q01"] * 3
+    assert "What should I cook" in done.stdout
 
 
 def test_commands_fetch_verify_and_evaluate(card: str, repo: str, tmp_path: Path) -> None:
     lines = [line.split() for line in snippets(card, "bash")[0].splitlines()]
     assert [line[:2] for line in lines] == [["amemgym", name] for name in ("fetch", "verify", "evaluate")]
-    fetched, verified, evaluated = (run(*AMEMGYM, *line[1:], folder=tmp_path) for line in lines)
+    told = run_in_turn([line[1:] for line in lines], surroundings(tmp_path), folder=tmp_path)
+    assert [status for status, _ in told] == [0, 0, 0]
+    fetched, verified, evaluated = (output for _, output in told)
     assert Path(fetched.strip()).is_dir()
     assert not verified
     assert "overall" in evaluated
