@@ -3,7 +3,7 @@
 import sys
 import tomllib
 from collections.abc import Iterator, MutableMapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -87,10 +87,18 @@ def load_point(point: EntryPoint) -> Any:
 def refuse_stale(group: str, name: str) -> None:
     """Raise EntryPointError where pyproject.toml has the name and the metadata of the installation is older."""
     installed = {point.name for point in points_of(group)}
-    if PROJECT.is_file() and name not in installed:
-        project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
-        if name in project.get("entry-points", {}).get(group, {}):
-            raise EntryPointError(f"pyproject.toml enters {name!r}, but was installed before that; install again: {INSTALL}")
+    if (
+        PROJECT.is_file()
+        and name not in installed
+        and name in _entered_points(PROJECT.read_text(encoding="utf-8")).get(group, {})
+    ):
+        raise EntryPointError(f"pyproject.toml enters {name!r}, but was installed before that; install again: {INSTALL}")
+
+
+@lru_cache(maxsize=1)
+def _entered_points(project: str) -> dict[str, dict[str, str]]:
+    """Return the entry points of a pyproject.toml by group. It has the same text whenever a name is looked up."""
+    return tomllib.loads(project)["project"].get("entry-points", {})
 
 
 @cache

@@ -229,8 +229,3 @@ def test_the_fingerprint_changes_with_any_word(part: str) -> None:
 def test_the_fingerprint_does_not_depend_on_the_data() -> None:
     prompt = parse_prompt("t/t", template())
     assert prompt.render(note="a").fingerprint == prompt.render(note="b").fingerprint == prompt.fingerprint
-
-
-def test_letters_that_no_screen_shows_are_taken_out() -> None:
-    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
-    assert rendered(f"Hello{hidden}.") == "<note>\nHello.\n</note>"

@@ -35,11 +35,3 @@ def test_a_benchmark_without_a_stage_that_draws_is_refused() -> None:
 def test_an_unknown_stage_is_named_with_those_there_are() -> None:
     with pytest.raises(LookupError, match=r"no stage 'answer'; there are personas, .*answers"):
         AMEMGYM.stage("answer")
-
-
-def test_groups_are_numbered_in_the_order_in_which_data_passes_them() -> None:
-    assert [AMEMGYM.group(name) for name in ("states", "texts", "release")] == [
-        "1_states",
-        "2_texts",
-        "3_release",
-    ]

@@ -132,7 +132,7 @@ def test_every_recipe_is_shown_with_the_defaults_that_it_differs_from(variant: s
     assert f"variant: {variant}" in result.output
 
 
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
 def test_closed_standard_streams_are_no_defect(tmp_path: Path, closed: str) -> None:
     command = f"{shlex.join(AMEMGYM)} recipe list {closed}"
     done = subprocess.run(["sh", "-c", command], env=clean_environment(tmp_path), capture_output=True, check=False)
