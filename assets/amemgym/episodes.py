@@ -21,6 +21,7 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
+from assets.recipe.loading import first_problem
 from assets.records.base import ItemFailed
 from assets.reporting.asset_description import AssetDescription, Metadata, Row, markdown_table
 from assets.reporting.histogram import rounded_mean
@@ -51,7 +52,7 @@ async def join_episode(
             questions=join_questions(schema, answers.questions),
         )
     except ValidationError as error:
-        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        _, problem = first_problem(error)
         raise ItemFailed("rule_violated", f"The user's parts contradict each other: {problem}") from error
 
 

@@ -23,7 +23,7 @@ from assets.isolation.limits import (
 )
 
 LOOK_SECONDS = 0.1  # between two looks at what the program takes
-CLOSE_LOOK = 5  # looks, of which one goes through files and pages
+CLOSE_LOOK = 5  # looks, of which one goes through files
 MB = 1024 * 1024
 BLOCK = 512  # bytes, of st_blocks
 LEAST_OF_A_FILE = 4096  # bytes; an empty one takes room as well
@@ -48,9 +48,12 @@ def keep_child(limits: ResidentLimits, *, processes: int, scratch: str, answers:
 
 
 def _limit(limits: ResidentLimits) -> None:
-    """Have the kernel bound each process by itself, so that it is told what it cannot have."""
+    """Have the kernel bound each process by itself, so that it is told what it cannot have.
+
+    Not its memory: databases reserve thousands of times what they use, and the kernel counts what is reserved.
+    """
     # With 1, no program that collects core dumps is started either.
-    most = {"DATA": limits.memory_mb * MB, "FSIZE": limits.disk_mb * MB, "CORE": 1}
+    most = {"FSIZE": limits.disk_mb * MB, "CORE": 1}
     for name, value in most.items():
         # A limit that is lower already stays.
         with contextlib.suppress(ValueError, OSError):
@@ -119,7 +122,7 @@ class _Keeper:
     def _excess(self, *, close: bool) -> int | None:
         """Return the exit code for what the program takes too much of; None where it keeps its limits.
 
-        `close`: look at files too, and count pages that processes share once.
+        `close`: look at files too.
         """
         processes = list(self._descendants())
         found = [self._numbers_of(f"{process}/status", "RssAnon", "RssShmem", "Threads") for process in processes]
@@ -127,7 +130,8 @@ class _Keeper:
             return TOO_MANY_PROCESSES
         most = self._limits.memory_mb * 1024
         held = [one.get("RssAnon", 0) + one.get("RssShmem", 0) for one in found]
-        if close and sum(held) > most:
+        if sum(held) > most:
+            # Pages that processes share are counted once.
             shares = [self._numbers_of(f"{process}/smaps_rollup", "Pss_Anon", "Pss_Shmem") for process in processes]
             if sum(sum(share.values()) if share else whole for share, whole in zip(shares, held, strict=True)) > most:
                 return TOO_MUCH_MEMORY

@@ -97,12 +97,19 @@ class StrictLoader(yaml.SafeLoader):
         is_int = node.tag.endswith("int")
         return self.construct_yaml_int(node) if is_int else self.construct_yaml_float(node)
 
+    def construct_date(self, node: Any) -> Any:
+        try:
+            return self.construct_yaml_timestamp(node)
+        except ValueError:  # no day, such as 2020-13-01: the field says what it has to be
+            return node.value
+
     def _refuse(self, problem: str, where: Any) -> NoReturn:
         raise yaml.constructor.ConstructorError(None, None, problem, where.start_mark)
 
 
 for _tag in ("int", "float"):
     StrictLoader.add_constructor(f"tag:yaml.org,2002:{_tag}", StrictLoader.construct_number)
+StrictLoader.add_constructor("tag:yaml.org,2002:timestamp", StrictLoader.construct_date)
 
 
 def variants() -> tuple[str, ...]:
@@ -161,7 +168,6 @@ def load_recipe(variant: str, overrides: Mapping[str, object] | None = None) -> 
         raise RecipeError(f"Recipe {path.name} cannot be read: it is not UTF-8 (byte {error.start}).") from error
     except RecursionError as error:
         raise RecipeError(f"Recipe {path.name} cannot be read: it is nested too deeply.") from error
-    # A date such as 2020-13-01 is a ValueError.
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise RecipeError(f"Recipe {path.name} cannot be read: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
@@ -322,6 +328,12 @@ def requirement(problem: ErrorDetails) -> str:
             return f"has to be {words.format_map(bounds)}"
     # A validator of ours says it in such words itself.
     return problem["msg"].removeprefix("Value error, ").replace("Input should", "has to")
+
+
+def first_problem(error: ValidationError, *, whole: str = "the whole") -> tuple[str, str]:
+    """Return where a record's first violation is, `whole` where that is nowhere in it, and what has to be there instead."""
+    problem = error.errors(include_input=False)[0]
+    return ".".join(map(str, problem["loc"])) or whole, requirement(problem)
 
 
 def _spell_value(value: object) -> str:

@@ -49,11 +49,6 @@ class Models(Record):
     judge: JudgeSpec = JudgeSpec()
     user_simulator: ModelSpec = ModelSpec()
 
-    @property
-    def batched(self) -> bool:
-        """True where any role's calls go in batch jobs."""
-        return any(self.for_role(role).transport == "batch" for role in ROLES)
-
     def with_names(self, name: Callable[[str], str]) -> "Models":
         """The models with `name` of each in its place; a panel of judges may come to name one twice."""
         further = tuple(map(name, self.judge.further))

@@ -126,6 +126,11 @@ class Recipe(Record):
         return {}
 
     @property
+    def batched(self) -> bool:
+        """True where any role's calls go in batch jobs."""
+        return any(self.models.for_role(role).transport == "batch" for role in ROLES)
+
+    @property
     def asked_models(self) -> tuple[str, ...]:
         """Names of the models that write and judge, each once."""
         return tuple(dict.fromkeys((self.models.writer.model, *self.models.judge.panel)))

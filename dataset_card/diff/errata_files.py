@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from assets.recipe.loading import requirement
 from assets.records.erratum import Erratum, SettledErratum
 from assets.records.limits import MOST_MANIFEST_BYTES, read_bounded
 
@@ -32,8 +33,7 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
         # People count the items of a list from 1.
         parts = [str(part + 1) if isinstance(part, int) else part for part in problem["loc"]]
         location = ".".join(parts) or "the whole"
-        words = problem["msg"].removeprefix("Value error, ").rstrip(".")
-        raise ErrataError(f"{path} is wrong at erratum {location}: {words}.") from error
+        raise ErrataError(f"{path} is wrong at erratum {location}: {requirement(problem).rstrip('.')}.") from error
     except RecursionError as error:
         raise ErrataError(f"{path} cannot be read: it is nested too deeply.") from error
     # A date such as 2020-13-01, and a text that is not UTF-8, are a ValueError.

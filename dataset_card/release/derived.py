@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assets.recipe.loading import RecipeError, build_recipe
+from assets.recipe.loading import RecipeError, build_recipe, first_problem
 from assets.records.columnar import columns_of, from_row, rows_as_dicts
 from assets.records.flat_tables import FlatRow
 from dataset_card.card.header import nested_path, table_path
@@ -82,7 +82,7 @@ def contradictions(folder: Path, *, form: ReleaseFormat) -> Iterator[str]:
                 assert form.as_json is not None
                 file.compare(form.as_json(item), key=("id",), source=nested)
         except ValueError as error:
-            said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+            said = ": ".join(first_problem(error)) if isinstance(error, ValidationError) else error
             yield f"{nested}: row {number} is no {form.benchmark.noun} that can be released: {said}"
             return
         for name, made in form.benchmark.rows(item).items():

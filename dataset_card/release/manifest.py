@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self, cast
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from assets.recipe.loading import first_problem
 from assets.recipe.recipe import VARIANT_PATTERN
 from assets.records.base import duplicates
 from assets.records.limits import MOST_MANIFEST_BYTES, TooMuch, load_yaml, read_bounded
@@ -179,9 +180,7 @@ def read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise ManifestError(f"{MANIFEST} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
-        problem = error.errors()[0]
-        location = ".".join(map(str, problem["loc"])) or "the whole"
-        raise ManifestError(f"{MANIFEST} is wrong at {location}: {problem['msg'].removeprefix('Value error, ')}.") from error
+        raise ManifestError(f"{MANIFEST} is wrong at {': '.join(first_problem(error))}.") from error
 
 
 def read_recipe_fields(folder: Path) -> dict[str, object]:

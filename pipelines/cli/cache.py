@@ -131,7 +131,7 @@ def doctor(
     purge: Annotated[
         bool, typer.Option("--purge", help="Delete runs of Dagster's history that made nothing which is still the newest.")
     ] = False,
-    as_json: Annotated[bool, json_option("folder", "obstacles", "packages", "damages")] = False,
+    as_json: Annotated[bool, json_option("folder", "obstacles", "packages", "damages", "purged")] = False,
 ) -> None:
     """Check every file of the data folder, and print what is damaged and what can be made again. --repair repairs it.
 
@@ -153,12 +153,15 @@ def doctor(
         if not new:
             break
         damages = damages + _tell(console, new, repair=repair)
+    is_sound = not left and not stopping
+    purged = _purge_history(console) if purge and is_sound else None
     if as_json:
         rows: list[dict[str, object]] = []
         for damage in damages:
             repaired = repair and damage not in left
             rows.append({"where": damage.where, "what": damage.what, "remedy": damage.remedy, "repaired": repaired})
-        print_json({"folder": str(data.root), "obstacles": stopping, "packages": available_kind(), "damages": rows})
+        found = {"folder": str(data.root), "obstacles": stopping, "packages": available_kind()}
+        print_json({**found, "damages": rows, "purged": purged})
     if left:
         hint = "." if repair else "; amemgym doctor --repair repairs what it can."
         raise Problem(f"{len(left)} of {counted(len(damages), 'damage')} {is_or_are(len(left))} left{hint}")
@@ -168,8 +171,6 @@ def doctor(
     was = "was" if len(damages) == 1 else "were"
     mended = f"{counted(len(damages), 'damage')} {was} repaired" if damages else "nothing is damaged"
     print_plain(console, f"{data.root}: {mended}, everything can be written, {free}.")
-    if purge:
-        _purge_history(console)
     sizes = ", ".join(f"{name} {size / MEGABYTE:,.1f} MB" for name, size in disk_sizes(data))
     if sizes:
         print_plain(console, f"What takes most room: {sizes}. --purge deletes old runs in dagster, cache prune old replies.")
@@ -190,8 +191,8 @@ def _damaged_runs(data: Home) -> Iterator[Finding]:
             continue
 
 
-def _purge_history(console: Console) -> None:
-    """Delete runs of Dagster's history that nothing needs. No rows, replies or releases are in it."""
+def _purge_history(console: Console) -> int:
+    """Delete runs of Dagster's history that nothing needs, and return their number. No rows, replies or releases are in it."""
     # Imported late: a check of the folder needs no Dagster.
     from pipelines.cli.generate import dagster_instance
     from pipelines.opening.dagster_history import purge_runs
@@ -199,6 +200,7 @@ def _purge_history(console: Console) -> None:
     with dagster_instance() as instance:
         deleted = purge_runs(instance, folder=home().dagster)
     print_plain(console, f"Deleted {counted(deleted, 'run')} of Dagster's history that made nothing which is still the newest.")
+    return deleted
 
 
 def _tell(console: Console, findings: list[Finding], *, repair: bool) -> list[Finding]:

@@ -110,7 +110,7 @@ def _sentences(recipe: Recipe, forecast: Forecast) -> Iterator[str]:
     yield f"Each {noun} that is lost costs up to as much again for another, and up to {again} s where it is lost late."
     if not forecast.timed:
         yield "The seconds are a guess: no run with these models was timed. They are those of a large hosted model."
-    if recipe.models.batched:
+    if recipe.batched:
         yield "Calls in batch jobs are counted at half price. A job may take up to a day; the seconds are those of live calls."
     if whole.cost_usd is None:
         yield "Give the model's price in pipelines/resources/ledger/prices.yaml, or in the file that AMEMGYM_PRICES names."

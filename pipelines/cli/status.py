@@ -1,6 +1,5 @@
 """`amemgym status`: what is out of date, by variant, and a way to make just that."""
 
-from contextlib import suppress
 from typing import Annotated, Any, Optional
 
 import typer
@@ -33,7 +32,8 @@ def status(
         raise Problem("Name the variant to make, as in: amemgym status demo --make")
     if variant is not None:
         check_variant(variant)
-    found = {name: _look(name) for name in ([variant] if variant else _variants_made())}
+    unreadable: list[str] = []
+    found = {name: _look(name) for name in ([variant] if variant else _variants_made(unreadable))}
     if make and variant is not None and found[variant]:
         entry = entry_of(load_recipe(variant))
         if not as_json:
@@ -47,15 +47,20 @@ def status(
     else:
         for name, assets in found.items():
             _print_status(name, assets)
+    if unreadable:
+        raise Problem(" ".join(unreadable))
 
 
-def _variants_made() -> list[str]:
+def _variants_made(unreadable: list[str]) -> list[str]:
+    """Return the variants that were made here, and add what is wrong with recipes that cannot be used."""
     values = open_asset_values(home())
     found: list[str] = []
     for name in variants():
-        with suppress(RecipeError):  # one that cannot be read is told by `recipe list`, and keeps no other from being looked at
+        try:
             if values.find(entry_of(load_recipe(name)).benchmark.key("recipe"), name):
                 found.append(name)
+        except RecipeError as error:
+            unreadable.append(str(error))
     return found
 
 

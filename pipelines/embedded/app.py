@@ -24,12 +24,14 @@ from assets.entry_points import EntryPointGroup
 from assets.llm.actions import result_message
 from assets.llm.native_tools import action_of_call, native_reply
 from assets.llm.usage import prompt_tokens
+from assets.recipe.loading import first_problem
 from assets.text.words import count_tokens, text_within
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.embedded.assistant import chat, memory_tasks
+from pipelines.embedded.assistant.shaped import find_schema, shaped_reply
 from pipelines.embedded.bank import MODEL_FAMILY, model_name
 from pipelines.embedded.reader import DIMENSIONS, embedding
-from pipelines.embedded.task import PromptTask, recognise
+from pipelines.embedded.task import PLAIN_CHAT, PromptTask, recognise
 from prompts.catalogue import FOLDER as PROMPTS
 from prompts.catalogue import prompt_names, prompt_path
 
@@ -92,7 +94,7 @@ class RequestMessage(BaseModel):
 
 
 class ReplyFormatSchema(BaseModel):
-    """The JSON schema of a reply format; the model reads its name alone, and counts the tokens of the rest."""
+    """The JSON schema of a reply format. Of one that is ours the model reads its name alone; its tokens count."""
 
     name: str
     definition: Any = Field(default=None, alias="schema")
@@ -120,6 +122,13 @@ class ChatRequest(BaseModel):
     def schema_name(self) -> str | None:
         """The name of the JSON schema that the reply is to have, if any."""
         return self._format.name if self._format else None
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON schema of an object with parts, as the format has it, or the messages of a request for any JSON object."""
+        if self.response_format and self.response_format.type == "json_object":
+            return find_schema("\n".join(message.as_text()["content"] for message in self.messages))
+        return self._format.definition if self._format and "properties" in (self._format.definition or {}) else None
 
     @property
     def prompt_tokens(self) -> int:
@@ -252,9 +261,8 @@ async def _parse_body(request: Request, kind: type[Body]) -> Body:
     try:
         body = kind.model_validate_json(await request.body())
     except ValidationError as error:
-        problem = error.errors()[0]
-        param = ".".join(map(str, problem["loc"]))
-        raise RequestRejected(400, f"{param or 'The body'}: {problem['msg']}.", param=param or None) from error
+        param, problem = first_problem(error, whole="")
+        raise RequestRejected(400, f"{param or 'The body'} {problem}.", param=param or None) from error
     if not body.model.startswith(MODEL_FAMILY):
         message = f"The model {body.model!r} does not exist; this service is {model_name()!r}."
         raise RequestRejected(404, message, code="model_not_found", param="model")
@@ -265,7 +273,8 @@ async def _chat(request: Request) -> Response:
     body = await _parse_body(request, ChatRequest)
     task = _task_of(body)
     try:
-        text = write_reply(task)
+        schema = body.schema if task.name == PLAIN_CHAT else None
+        text = write_reply(task) if schema is None else json.dumps(shaped_reply(task, schema), ensure_ascii=False)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         # The messages lack data that belongs to the prompt of this name, or hold it in another shape.
         raise RequestRejected(400, f"The messages do not fit the task {task.name!r}: {error}.", param="messages") from error

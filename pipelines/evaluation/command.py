@@ -302,7 +302,7 @@ async def prepare_run(
     run = Run(
         manifest=manifest,
         tasks=tasks,
-        models=models.for_account(RunAccount.of_run(manifest.run_id, budget=request.budget, batch=options.batch)),
+        models=models.for_account(RunAccount(variant=manifest.run_id, budget=request.budget, batched=options.batch)),
         folder=RunFolder(runs_folder(home) / manifest.run_id),
         items_at_once=options.concurrency,
         batch=options.batch,
@@ -318,7 +318,7 @@ async def prepare_run(
             raise EvaluationError(str(failed)) from failed
     if not manifest.alone:
         return run
-    account = RunAccount.of_run(manifest.alone, budget=request.budget, batch=options.batch)
+    account = RunAccount(variant=manifest.alone, budget=request.budget, batched=options.batch)
     return with_alone(run, places=places, models=models.for_account(account))
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from filelock import AsyncFileLock, Timeout
 from pydantic import ValidationError
 
-from assets.recipe.loading import requirement
+from assets.recipe.loading import first_problem
 from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table
 from assets.records.json_text import parse_json
@@ -229,9 +229,7 @@ def read_file_of_run(folder: Path, name: str, read: Callable[[Path], V]) -> V:
     except FileNotFoundError:
         problem = "is missing"
     except ValidationError as error:
-        found = error.errors()[0]
-        place = ".".join(map(str, found["loc"])) or "the whole"
-        problem = f"is wrong at {place}: {requirement(found)}"
+        problem = f"is wrong at {': '.join(first_problem(error))}"
     except PathRefused:
         problem = "is a link that leads out of the run"
     except (OSError, TypeError, ValueError, pa.ArrowException) as error:

@@ -10,7 +10,7 @@ import yaml
 from pydantic import Field, ValidationError
 
 from assets.recipe.extra_body import ExtraBody
-from assets.recipe.loading import StrictLoader, nearest_first, requirement
+from assets.recipe.loading import StrictLoader, first_problem, nearest_first
 from assets.recipe.recipe import Budget
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.isolated import CONDITIONS
@@ -175,9 +175,7 @@ def read_options(fields: Mapping[str, object], *, source: str) -> EvaluationOpti
     try:
         return EvaluationOptions.model_validate(dict(fields))
     except ValidationError as error:
-        problem = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, problem["loc"]))
-        raise EvaluationError(f"{source}: {where} {requirement(problem)}.") from None
+        raise EvaluationError(f"{source}: {' '.join(first_problem(error))}.") from None
 
 
 def read_run_file(path: Path) -> dict[str, object]:

@@ -18,7 +18,7 @@ from pipelines.evaluation.run import BenchmarkTasks, DatasetInfo
 from pipelines.evaluation.timeline.steps import Ask
 from pipelines.memories.code_identity import code_files, memory_version, source_digest
 from pipelines.memories.contract import MemorySpec
-from pipelines.memories.registry import boundary_of, interpreter_of, is_ours
+from pipelines.memories.registry import boundary_of, is_ours
 from prompts.catalogue import load_prompt, prompt_names
 
 DISTRIBUTION = "amemgym-synth"
@@ -26,17 +26,15 @@ MOST_WORDS = 150  # characters of a run's id before its digest
 
 
 class RunAccount(Record):
-    """The account of calls outside generation: the name of their run as the variant, and what that may cost."""
+    """The account of calls outside generation: the name of their run as the variant, and what that may cost.
+
+    `batched`: some of its calls go in batch jobs.
+    """
 
     variant: Name
     budget: Budget = Budget()
     models: Models = Models()
-
-    @classmethod
-    def of_run(cls, run_id: str, *, budget: Budget, batch: bool) -> "RunAccount":
-        """Return the account of a run, some of whose calls go in batch jobs if `batch` says so."""
-        transport = {"transport": "batch" if batch else "live"}
-        return cls(variant=run_id, budget=budget, models=Models.model_validate({"judge": transport}))
+    batched: bool = False
 
     @property
     def item_fingerprint(self) -> str:
@@ -86,7 +84,7 @@ def manifest_of(
         "users": info.users,
         "language": info.language,
         "memory": {**spec.model_dump(), "settings": settings},
-        "memory_version": memory_version(spec.kind, python=interpreter_of(spec)),
+        "memory_version": memory_version(spec.kind, python=spec.interpreter),
         "memory_source": source_digest(files),
         "memory_files": tuple(files) if ".py:" in spec.kind else (),
         "boundary": boundary_of(spec, in_process=options.in_process),

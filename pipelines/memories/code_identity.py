@@ -11,6 +11,10 @@ from pipelines.memories.others.shown import packages_of
 from pipelines.memories.own_code import own_files
 from pipelines.memories.registry import FOLDER, entry_point_of, existing_file, installed_kinds, own_class, own_kinds, package_of
 
+ENVIRONMENT = "packages of its environment"  # before their digest
+# Of an installer's records: what differs with the folder or the installer, though the packages are the same.
+NOT_RECORDED = ("INSTALLER,", "REQUESTED,", "direct_url.json,", "uv_cache.json,")
+
 
 def memory_version(kind: str, *, python: str = "") -> str:
     """Names and versions of the packages that bring the kind, or that decide what a kind of ours does.
@@ -22,20 +26,36 @@ def memory_version(kind: str, *, python: str = "") -> str:
         return ", ".join(filter(None, map(_package_version, packages)))
     point = installed_kinds().get(kind)
     package = f"{point.dist.name} {point.dist.version}" if point is not None and point.dist is not None else ""
-    environment = f"packages of its environment {_environment_digest(python)}" if python else ""
+    environment = f"{ENVIRONMENT} {_environment_digest(python)}" if python else ""
     return ", ".join(filter(None, [package, environment]))
 
 
 def _environment_digest(python: str) -> str:
-    """Return a digest of the Python files in the packages' folder, and of what installers recorded of all other files."""
+    """Return a digest of the Python files in the packages' folder, and of what installers recorded of all other files there.
+
+    The same packages in another folder have the same one.
+    """
     folder = packages_of(Path(python))
     digests = dict[str, bytes]()
     for place, _, names in os.walk(folder):
         for name in names:
             path = Path(place, name)
             if (name.endswith(".py") or name == "RECORD") and path.is_file():
-                digests[os.path.relpath(path, folder)] = hashlib.sha256(path.read_bytes()).digest()
+                content = path.read_bytes()
+                if name == "RECORD":
+                    content = _recorded_files(content.decode())
+                digests[os.path.relpath(path, folder)] = hashlib.sha256(content).digest()
     return digest_of_code(digests)
+
+
+def _recorded_files(record: str) -> bytes:
+    """Return the lines of the files that installers bring; scripts elsewhere begin with the interpreter's path."""
+    lines: list[str] = []
+    for line in record.splitlines():
+        own = line.rpartition(".dist-info/")[2]
+        if not line.startswith("../") and ".pyc," not in line and not own.startswith(NOT_RECORDED):
+            lines.append(line)
+    return "\n".join(sorted(lines)).encode()
 
 
 def _package_version(package: str) -> str:

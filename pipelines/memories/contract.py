@@ -139,8 +139,8 @@ class MemorySpec(Record):
     """The memory that is evaluated: its name in reports, its kind, the kind's settings.
 
     `whole`: an agent with a reasoner of its own. Kinds are built in, an entry point's name, or `FILE.py:CLASS`. `location`: the
-    file with its folders, or a service's whole address with what is secret in it; it is needed to reach the memory, and is part
-    of no file and no id.
+    file with its folders, or a service's whole address with what is secret in it. `interpreter`: that of the environment whose
+    packages it uses, "" for ours. Both are needed to reach the memory, and are part of no file and no id.
     """
 
     name: str
@@ -148,6 +148,7 @@ class MemorySpec(Record):
     settings: dict[str, Setting] = Field(default_factory=dict[str, Setting])
     whole: bool = False
     location: str = Field(default="", exclude=True, repr=False)
+    interpreter: str = Field(default="", exclude=True, repr=False)
 
     @property
     def texts(self) -> list[str]:

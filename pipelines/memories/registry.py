@@ -12,7 +12,7 @@ from importlib.metadata import Distribution, EntryPoint
 from inspect import Parameter, signature
 from pathlib import Path
 from string import Template
-from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast, get_type_hints, runtime_checkable
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from assets.entry_points import load_point, points_of, refuse_stale
 from assets.isolation.boundary import available_kind
 from assets.isolation.limits import DEFAULT_LIMITS, ResidentLimits
-from assets.recipe.loading import name_meant, nearest_first, requirement
+from assets.recipe.loading import first_problem, name_meant, nearest_first
 from assets.records.paths import leads_inside
 from pipelines.errors import EvaluationError
 from pipelines.memories.built_in.base import CopiedMemory
@@ -43,6 +43,7 @@ FOLDER = Path(__file__).parent
 Factory = Callable[..., object]
 DESCRIPTIONS = (".yaml", ".yml", ".json")
 MODELS = {"memory": "model", "embedding": "embedding_model"}  # settings of every kind, by the role that they name a model for
+TOOLS_MODELS = {"model_name": MODELS["memory"], "embedding_model": MODELS["embedding"]}
 PLACES = ("address", "command")  # of services; a spec's location is the whole one
 WRITTEN_IN_FILES = ("address", "headers", "command", "environment")  # of services: checked as a whole, for secrets in them
 NETWORK = "network"  # the setting by which a memory of others declares that it needs the network
@@ -92,8 +93,9 @@ def find_memory(source: str) -> MemorySpec:
     for name in WRITTEN_IN_FILES:
         if name in settings and spec.kind in own_kinds():
             raise EvaluationError(f"The setting {name!r} decides where {plain} is; give it in the memory's file.")
-    name = f"{spec.name}{settings_suffix(settings)}"
-    return spec.model_copy(update={"name": name, "settings": {**spec.settings, **settings}})
+    found = _with_interpreter(spec.model_copy(update={"settings": {**spec.settings, **settings}}))
+    named = {name: value for name, value in settings.items() if name in found.settings}
+    return found.model_copy(update={"name": f"{spec.name}{settings_suffix(named)}"}) if named else found
 
 
 def _without_settings(source: str) -> MemorySpec:
@@ -162,21 +164,24 @@ def asks_the_run_alone(boundary: str) -> bool:
     return not apart and not boundary.endswith("with network")
 
 
-def interpreter_of(spec: MemorySpec) -> str:
-    """Return the interpreter whose packages the memory uses; "" where it uses ours. Raises EvaluationError for no name."""
-    setting = spec.settings.get(PYTHON)
-    if own_class(spec.kind) is not None or setting is None:
-        return ""
+def _with_interpreter(spec: MemorySpec) -> MemorySpec:
+    """Return the memory with the interpreter that its setting `python` names apart from its settings: paths differ by machine.
+
+    Raises EvaluationError for no name.
+    """
+    if PYTHON not in spec.settings or own_class(spec.kind) is not None:
+        return spec
+    settings = dict(spec.settings)
     try:
-        python = str(_from_variable(PYTHON, setting))
+        interpreter = _from_variable(PYTHON, settings.pop(PYTHON))
     except MemoryFailed as failed:
         raise EvaluationError(str(failed)) from failed
-    if not python:
+    if interpreter == "":
         raise EvaluationError(
             f"The setting python of memory {spec.name!r} is empty; give the interpreter of a virtual environment, as in "
             "python: /path/to/venv/bin/python, or leave it out."
         )
-    return python
+    return spec.model_copy(update={"settings": settings, "interpreter": str(interpreter or "")})
 
 
 def is_on(setting: Setting, *, name: str) -> bool:
@@ -200,43 +205,62 @@ def host_memory(
 
     Raises EvaluationError for an unknown kind or wrong settings.
     """
+    given = read_settings(spec)
+    named = {name: str(given.models.get(setting) or getattr(tools, name)) for name, setting in TOOLS_MODELS.items()}
+    tools = replace(tools, **named).limited()
+    retries = retries or Retries()
+    if is_service(spec.kind):
+        host = _host_service(spec, given.own, tools, deadline=deadline, settle=settle, retries=retries)
+        return replace(host, perturbed=given.perturbed)
+    if spec.interpreter and confinement.in_process:
+        raise EvaluationError(
+            f"Memory {spec.name!r} has packages of its own by its setting python, so that it needs its own process."
+        )
+    if is_ours(spec.kind) or confinement.in_process:
+        host = _host_here(spec, given, tools, deadline=deadline, settle=settle, retries=retries)
+        return replace(host, perturbed=given.perturbed)
+    code = _foreign_code(spec, given, hidden=[path.resolve() for path in confinement.hidden])
+    place = MemoryProcesses(code, tools, opened=confinement.opened)
+    return MemoryHost(
+        spec.name,
+        place,
+        deadline,
+        make=place.make_memory,
+        tools=tools,
+        settle=settle,
+        retries=retries,
+        perturbed=given.perturbed,
+    )
+
+
+class ReadSettings(NamedTuple):
+    """A memory's settings by who takes them: its class, its process, and the runner, which names its models."""
+
+    own: dict[str, Any]
+    network: bool
+    apart: bool
+    limits: ResidentLimits
+    models: dict[str, Setting]
+    perturbed: str
+
+
+def read_settings(spec: MemorySpec) -> ReadSettings:
+    """Return the memory's settings. Raises EvaluationError for those that nothing takes, as far as its class is ours."""
     settings = dict(spec.settings)
     network, apart = (is_on(settings.pop(name, False), name=name) for name in (NETWORK, APART))
     limits = _limits(spec.name, {name: settings.pop(name) for name in LIMITS if name in settings})
-    model, embedding_model = (settings.pop(name, None) for name in MODELS.values())
+    models = {name: settings.pop(name) for name in MODELS.values() if name in settings}
     perturbed = str(settings.pop(PERTURBED, None) or "")
-    if perturbed:
-        if perturbed not in PERTURBATIONS:
-            known = nearest_first(perturbed, PERTURBATIONS)
-            raise EvaluationError(f"There is no perturbation {perturbed!r} of memories. There are: {known}.")
-        plain = spec.model_copy(update={"settings": {k: v for k, v in spec.settings.items() if k != PERTURBED}})
-        host = host_memory(plain, tools, confinement=confinement, deadline=deadline, settle=settle, retries=retries)
-        return replace(host, name=spec.name, perturbed=perturbed)
-    model_name = str(model or tools.model_name)
-    tools = replace(tools, model_name=model_name, embedding_model=str(embedding_model or tools.embedding_model)).limited()
+    if perturbed and perturbed not in PERTURBATIONS:
+        known = nearest_first(perturbed, PERTURBATIONS)
+        raise EvaluationError(f"There is no perturbation {perturbed!r} of memories. There are: {known}.")
     for name in PLACES:
         if is_service(spec.kind) and name in settings:
             settings[name] = spec.location or settings[name]
     own = own_class(spec.kind)
     if own is not None:
         settings = _check_settings(spec.name, own, settings)
-    else:
-        settings = {name: _from_variable(name, value) for name, value in settings.items()}
-    retries = retries or Retries()
-    if is_service(spec.kind):
-        return _host_service(spec, settings, tools, deadline=deadline, settle=settle, retries=retries)
-    python = interpreter_of(spec)
-    settings.pop(PYTHON, None)
-    if python and confinement.in_process:
-        raise EvaluationError(
-            f"Memory {spec.name!r} has packages of its own by its setting python, so that it needs its own process."
-        )
-    if is_ours(spec.kind) or confinement.in_process:
-        return _host_here(spec, settings, tools, deadline=deadline, settle=settle, retries=retries)
-    code = _foreign_code(spec, settings, python=python, hidden=[path.resolve() for path in confinement.hidden])
-    code = replace(code, network=network, apart=apart, kind=available_kind(), limits=limits)
-    processes = MemoryProcesses(code, tools, opened=confinement.opened)
-    return MemoryHost(spec.name, processes, deadline, make=processes.make_memory, tools=tools, settle=settle, retries=retries)
+    return ReadSettings(settings, network, apart, limits, models, perturbed)
 
 
 def _host_service(
@@ -258,16 +282,19 @@ def _host_service(
 
 
 def _host_here(
-    spec: MemorySpec, settings: Mapping[str, Any], tools: MemoryTools, *, deadline: float, settle: float, retries: Retries
+    spec: MemorySpec, given: ReadSettings, tools: MemoryTools, *, deadline: float, settle: float, retries: Retries
 ) -> MemoryHost:
     """Return a host in our own process: of code of ours, and for debugging."""
     factory = factory_of(spec.code)
+    settings = given.own
     if is_ours(spec.kind):
         return MemoryHost(spec.name, make=lambda tools: factory(tools, **settings), tools=tools, retries=retries)
+    settings = _from_variables(settings)
     problem = settings_problem(factory, settings)
     if problem:
         raise EvaluationError(problem)
     takes_tools = TOOLS in signature(factory).parameters
+    settings |= {name: model for name, model in given.models.items() if name in signature(factory).parameters}
 
     def make_memory(tools: MemoryTools) -> object:
         return factory(**settings, **({TOOLS: tools} if takes_tools else {}))
@@ -278,25 +305,40 @@ def _host_here(
     )
 
 
-def _foreign_code(spec: MemorySpec, settings: Mapping[str, Setting], *, python: str, hidden: Sequence[Path]) -> ForeignCode:
+def _foreign_code(spec: MemorySpec, given: ReadSettings, *, hidden: Sequence[Path]) -> ForeignCode:
     """Return the memory's class as its own process finds it. Raises EvaluationError where there is none."""
     file, _, attribute = spec.code.rpartition(":")
+    own = own_class(spec.kind)
+    modules: list[str] = []
+    module = ""
+    place: Path | None = None
     if file.endswith(".py"):
         place = existing_file(Path(file)).resolve()
-        path = import_path([], python=python)
-        shown = [*shown_of_packages(path, hidden=hidden), *shown_of_file(place, hidden=hidden)]
-        return ForeignCode(attribute, place.name, settings, file=str(place), path=tuple(path), shown=tuple(shown))
-    own = own_class(spec.kind)
-    if own is not None:
-        modules = [str(settings["address"]).partition(".")[0].partition(":")[0], package_of(spec.kind)]
+    elif own is not None:
+        modules = [str(given.own["address"]).partition(".")[0].partition(":")[0], package_of(spec.kind)]
         module, attribute = f"{OURS}.{own.__module__}", own.__qualname__
     else:
         point = entry_point_of(spec.kind)
         modules = [point.module.partition(".")[0]]
         module, attribute = point.module, point.attr
-    path = import_path(modules, python=python)
-    shown = shown_of_packages(path, hidden=hidden)
-    return ForeignCode(attribute, module, settings, module=module, path=tuple(path), shown=tuple(shown))
+    path = import_path(modules, python=spec.interpreter)
+    shown = list(shown_of_packages(path, hidden=hidden))
+    if place is not None:
+        shown += shown_of_file(place, hidden=hidden)
+    return ForeignCode(
+        attribute,
+        place.name if place else module,
+        given.own if own is not None else _from_variables(given.own),
+        file=str(place or ""),
+        module=module,
+        path=tuple(path),
+        shown=tuple(shown),
+        network=given.network,
+        apart=given.apart,
+        kind=available_kind(),
+        limits=given.limits,
+        models=given.models,
+    )
 
 
 def links_not_shown(spec: MemorySpec, *, confinement: Confinement) -> list[str]:
@@ -315,6 +357,10 @@ def _limits(name: str, settings: Mapping[str, Setting]) -> ResidentLimits:
                 f"The setting {setting!r} of memory {name!r} is {value!r}; it must be a whole number from 1 on."
             )
     return DEFAULT_LIMITS._replace(**{LIMITS[setting]: int(str(value)) for setting, value in settings.items()})
+
+
+def _from_variables(settings: Mapping[str, Setting]) -> dict[str, Any]:
+    return {name: _from_variable(name, value) for name, value in settings.items()}
 
 
 def _from_variable(name: str, value: Setting) -> Setting:
@@ -340,9 +386,9 @@ def _check_settings(name: str, factory: Factory, settings: Mapping[str, Setting]
         if problem["type"] == "extra_forbidden":
             plain = name.partition("?")[0]
             raise EvaluationError(f"{plain} has no setting {problem['loc'][0]!r}; its settings are: {known}.") from error
+        setting, needed = first_problem(error)
         raise EvaluationError(
-            f"The setting {'.'.join(map(str, problem['loc']))!r} of memory {name!r} cannot be used, it {requirement(problem)}; "
-            f"there are {known}."
+            f"The setting {setting!r} of memory {name!r} cannot be used, it {needed}; there are {known}."
         ) from error
 
 
@@ -467,13 +513,13 @@ def _own(fields: Mapping[str, Any], *, path: Path) -> MemorySpec:
     try:
         spec = MemorySpec.model_validate({"name": path.stem, **fields})
     except ValidationError as error:
-        problem = error.errors(include_input=False)[0]
-        key = ".".join(map(str, problem["loc"]))
-        raise EvaluationError(f"The memory's file {path} is wrong at {key!r}, which {requirement(problem)}.") from None
+        key, needed = first_problem(error)
+        raise EvaluationError(f"The memory's file {path} is wrong at {key!r}, which {needed}.") from None
     addressed = own_class(spec.kind) if is_service(spec.kind) else None
     # What is secret in the address of a service stays out of its settings.
     own = {name: value for name, value in spec.settings.items() if name != "address" or addressed is None}
     refuse_secrets({**own, "kind": spec.kind}, where=f"The memory's file {path}")
     if isinstance(addressed, AddressedKind):
         return addressed.locate(spec)
+    spec = _with_interpreter(spec)
     return in_file(spec) if spec.kind.rpartition(":")[0].endswith(".py") else spec

@@ -115,7 +115,7 @@ class ModelStack:
             gate = BudgetGate(self.ledger, budget=budget, longest_try=self.settings.timeout_seconds)
         paid = PaidCallRecorder(self.client, ledger, kept, gate)
         # With a low limit, batch jobs would be small and run one after another.
-        most = MAX_LINES if account.models.batched else self.settings.max_in_flight
+        most = MAX_LINES if account.batched else self.settings.max_in_flight
         limit = AdaptiveLimit(start=most, ceiling=most)
         cached = CachedModel(paid, store=self.replies, mode=self.mode, limit=limit, place=self.place)
         return CacheHitRecorder(cached, ledger)

@@ -1,5 +1,5 @@
 """Refuses runs that would fail or are not allowed, before they exist: without a partition, with an invalid recipe or version,
-with a memory whose code is not on the list of allowed memories, or with a model endpoint that does not answer.
+with a memory that does not exist or whose code is not on the list, or with a model endpoint that does not answer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -164,20 +164,31 @@ def _variable_in(value: object) -> str:
 
 
 def _check_memories(run: dg.DagsterRun) -> None:
-    """Raise EvaluationError for a memory whose code is not listed. The asset checks again, for runs without a coordinator."""
-    memories: list[object] = []
-    for benchmark in _benchmarks():
-        memories += _config(run, benchmark.op("evaluation")).get("memories", [])
+    """Raise EvaluationError for memories or options that cannot be, and for a memory whose code is not listed.
+
+    The asset checks again, for runs without a coordinator.
+    """
+    asked = [_config(run, benchmark.op("evaluation")) for benchmark in _benchmarks()]
+    memories: list[object] = list(chain.from_iterable(config.get("memories", []) for config in asked))
     if not memories:
         return
     # Imported late: this loads every built-in memory, which no other run needs.
+    from pipelines.evaluation.options import budget_of, read_options
     from pipelines.memories.listed import check_listed
+    from pipelines.memories.registry import DESCRIPTIONS, find_memory, read_settings
     from pipelines.memories.settings import swept_memories
 
+    for config in asked:
+        read_options(config.get("options", {}), source="The config")
+        budget_of(max_cost_usd=config.get("max_cost_usd"), max_tokens=config.get("max_tokens"))
     for source in memories:
         if isinstance(source, str):  # Dagster itself refuses other values
             for memory in swept_memories(source):
                 check_listed(memory)
+                # Where workers share a database, they have other files than this process.
+                is_file = ":" in memory or memory.endswith(DESCRIPTIONS)
+                if not (is_file and shared_database()):
+                    read_settings(find_memory(memory))
 
 
 def _config(run: dg.DagsterRun, op: str) -> dict[str, Any]:

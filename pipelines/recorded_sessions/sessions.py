@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
+from assets.recipe.loading import first_problem
 from assets.records.json_text import JsonError, parse_json
 from assets.records.limits import MB, TooMuch, read_bounded
 from assets.reporting.plurals import counted
@@ -269,9 +270,7 @@ def _message(value: Mapping[str, Any], *, name: str, number: int) -> _Message:
     try:
         return _Message.model_validate(inner)
     except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(map(str, problem["loc"])) or "it"
-        raise NoSession(f"message {number} of {name} is none ({place}: {problem['msg'].lower()})") from error
+        raise NoSession(f"message {number} of {name} is none ({' '.join(first_problem(error, whole='it'))})") from error
 
 
 def _add_message(steps: list[RecordedStep], places: dict[str, int], message: _Message) -> None:

@@ -392,6 +392,26 @@ def test_a_memory_uses_the_packages_of_the_environment_that_it_names(tmp_path: P
         run(versions(f"?python={tmp_path}/bin/python"))
 
 
+@pytest.mark.parametrize("in_process", [False, True])
+def test_a_class_that_takes_the_name_of_its_model_gets_it(tmp_path: Path, in_process: bool) -> None:
+    path = tmp_path / "named.py"
+    path.write_text(
+        "class Named:\n    def __init__(self, tools, *, model):\n        self.names = [model, tools.model_name]\n"
+        "    def write(self, events): ...\n    def recall(self, query, *, tokens): return self.names\n",
+        encoding="utf-8",
+    )
+
+    async def names() -> list[str]:
+        spec = find_memory(f"{path}:Named?model=small")
+        host = host_memory(spec, tools(HonestModel()), confinement=Confinement(in_process=in_process))
+        try:
+            return await (await host.new_memory()).recall("which", tokens=100)
+        finally:
+            await host.close()
+
+    assert run(names()) == ["small", "small"]
+
+
 def test_where_a_memory_lies_beside_this_program_the_program_s_files_are_not_the_memory_s() -> None:
     code = ForeignCode("Mine", "mine.py", {}, file=str(ROOT / "mine.py"))
     assert code.name_in_folder(str(ROOT / "notes" / "mine.txt")) == "notes/mine.txt"

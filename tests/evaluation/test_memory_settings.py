@@ -94,7 +94,7 @@ def test_the_command_evaluates_a_sweep_side_by_side_and_a_check_takes_one_value(
         ("bm25?topk=5&topk=6", "cannot be read; give each once as NAME=VALUE"),
         ("bm25?topk", "cannot be read; give each once as NAME=VALUE"),
         ("mine.py:Mine?topk&freq=2", "cannot be read; give each once as NAME=VALUE"),
-        ("mine.py:Mine?python=", r"The setting python of memory 'Mine\?python=' is empty; give the interpreter"),
+        ("mine.py:Mine?python=", "The setting python of memory 'Mine' is empty; give the interpreter"),
         ("bm25?topk=5&7", "cannot be read; give each once as NAME=VALUE"),
         ("bm25?speed=3", "bm25 has no setting 'speed'; its settings are: topk, model"),
         ("bm25?api_key=w4lrus", "holds the value of 'api_key', which would be written into the run's files"),

@@ -273,9 +273,9 @@ def test_files_that_a_memory_names_are_in_its_digest_and_others_that_it_opens_ar
 
 
 def test_a_change_among_the_packages_of_a_memory_s_environment_makes_another_run(tmp_path: Path) -> None:
-    packages = tmp_path / "venv" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    packages = packages_in(tmp_path / "venv")
     recorded = packages / "native-1.dist-info" / "RECORD"
-    recorded.parent.mkdir(parents=True)
+    recorded.parent.mkdir()
     (tmp_path / "mine.py").write_text("class Mine: ...", encoding="utf-8")
     spec = find_memory(f"{tmp_path}/mine.py:Mine?python={tmp_path}/venv/bin/python")
     versions = list[str]()
@@ -288,4 +288,29 @@ def test_a_change_among_the_packages_of_a_memory_s_environment_makes_another_run
         assert "the packages of its memory's environment decide" in repeat_label(manifest)
     assert len(ids) == len(set(versions)) == 3
     assert versions[0].startswith("packages of its environment ")
-    assert str(tmp_path) not in versions[0]
+
+
+def test_the_same_packages_in_another_environment_make_the_same_run(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("class Mine: ...", encoding="utf-8")
+    names: list[str] = []
+    manifests: list[str] = []
+    for owner, installer in (("ada", "pip"), ("ben", "uv")):
+        packages = packages_in(tmp_path / owner)
+        (packages / "used.py").write_text("used = 1", encoding="utf-8")
+        (packages / "used-1.dist-info").mkdir()
+        # A script begins with the path of its interpreter.
+        record = f"used.py,sha256=1,1\n../../../bin/used,sha256={owner},9\nused-1.dist-info/INSTALLER,sha256={installer},3\n"
+        (packages / "used-1.dist-info" / "RECORD").write_text(record, encoding="utf-8")
+        spec = find_memory(f"{tmp_path}/mine.py:Mine?python={tmp_path}/{owner}/bin/python&topk=5")
+        names.append(spec.name)
+        manifests.append(run_of(tmp_path, HonestModel(), data=tasks("ada"), spec=spec).manifest.model_dump_json())
+    assert manifests[0] == manifests[1]
+    assert str(tmp_path) not in manifests[0]
+    assert names == ["Mine?topk=5"] * 2
+
+
+def packages_in(environment: Path) -> Path:
+    """Return the packages' folder of a new virtual environment."""
+    packages = environment / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    packages.mkdir(parents=True)
+    return packages

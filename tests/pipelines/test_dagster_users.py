@@ -171,6 +171,10 @@ NOBODY = "http://127.0.0.1:9/v1"
             {"evaluation": {"memories": [{"env": "PATH"}]}},
             "The config of evaluation names the environment variable PATH",
         ),
+        ("evaluate", DEMO, {"evaluation": {"memories": ["none", "bm52"]}}, "There is no memory 'bm52'. Did you mean 'bm25'?"),
+        ("evaluate", DEMO, {"evaluation": {"memories": ["bm25?speed=3"]}}, "bm25 has no setting 'speed'; its settings are"),
+        ("evaluate", DEMO, {"evaluation": {"memories": ["none"], "options": {"token": 9}}}, "'token', which is no option"),
+        ("evaluate", DEMO, {"evaluation": {"memories": ["none"], "max_tokens": 0}}, "must be a finite number above 0, not 0"),
     ],
     ids=[
         "no partition",
@@ -183,6 +187,10 @@ NOBODY = "http://127.0.0.1:9/v1"
         "variables in headers",
         "login in an address",
         "variable as a memory",
+        "unknown memory",
+        "unknown setting of a memory",
+        "unknown option",
+        "impossible limit",
     ],
 )
 def test_what_no_run_could_make_is_refused_when_it_is_launched(

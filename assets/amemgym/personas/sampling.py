@@ -18,7 +18,7 @@ from assets.amemgym.personas.pool_files import PoolReader, find_reader, literal,
 from assets.amemgym.personas.pool_query import selected_uuids
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import RecipeError
+from assets.recipe.loading import RecipeError, first_problem
 from assets.recipe.recipe import EVERYONE
 from assets.records.readable import unreadable_in
 from assets.reporting.duckdb_problems import say_problem
@@ -172,9 +172,8 @@ def _persona(row: dict[str, object]) -> Persona:
     try:
         persona = Persona.from_row(row)
     except ValidationError as error:
-        problem = error.errors()[0]
-        field = ".".join(map(str, problem["loc"]))
-        message = f"Persona {row.get('uuid')!r} has {field} = {str(problem['input'])[:60]!r}: {problem['msg'].lower()}."
+        field, problem = first_problem(error)
+        message = f"Persona {uuid!r} has {field} = {str(row.get(field))[:60]!r}, which {problem}; correct the pool."
         raise RecipeError(message) from error
     if persona.age not in LIKELY_AGES:
         raise RecipeError(f"Persona {uuid!r} has age = {persona.age}, which no person has; correct the pool.")

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from assets.recipe.loading import requirement
+
 
 def _day(value: str) -> str:
     if date.fromisoformat(value).isoformat() != value:
@@ -131,8 +133,8 @@ def errors_at(path: str) -> Generator[None, None, None]:
     try:
         yield
     except ValidationError as error:
-        problem = error.errors()[0]
-        raise SchemaError(join(path, *problem["loc"]), problem["msg"].removeprefix("Value error, ")) from error
+        problem = error.errors(include_input=False)[0]
+        raise SchemaError(join(path, *problem["loc"]), requirement(problem)) from error
 
 
 def join(path: str, *parts: int | str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from pydantic import Field, ValidationError
 
 from assets.recipe.amemgym import AMemGymRecipe
+from assets.recipe.loading import first_problem
 from assets.records.base import Record
 from assets.reporting.plurals import counted
 from assets.text.languages import LANGUAGES, Language
@@ -66,10 +67,9 @@ def read_settings(data_json: Path, overrides: Mapping[str, object]) -> tuple[Dat
     try:
         settings = DataSettings.model_validate(fields)
     except ValidationError as error:
-        problem = error.errors()[0]
-        name = ".".join(map(str, problem["loc"]))
+        name, problem = first_problem(error)
         raise SettingsError(
-            f"{name} cannot be set to that: {problem['msg']}; it has {', '.join(DataSettings.model_fields)}."
+            f"{name} cannot be set to that: it {problem}. There are {', '.join(DataSettings.model_fields)}."
         ) from error
     if beside is None:
         source = f"{data_json.name} does not say rounds, language and dates; those of the paper's base are taken"
@@ -82,7 +82,8 @@ def _parse_settings(content: bytes, name: str) -> DataSettings:
     try:
         return DataSettings.model_validate_json(content)
     except ValidationError as error:
-        raise SettingsError(f"{name} cannot be read: {error.errors()[0]['msg']}; correct it, or remove it.") from error
+        field, problem = first_problem(error)
+        raise SettingsError(f"{name} cannot be read: {field} {problem}; correct it, or remove it.") from error
 
 
 def _list_overrides(overrides: Mapping[str, object]) -> str:

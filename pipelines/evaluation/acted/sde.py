@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assets.engine.seeded_random import SeededRandom
-from assets.recipe.loading import requirement
+from assets.recipe.loading import first_problem
 from assets.records.base import ItemFailed
 from assets.records.paths import PathRefused, read_relative_path
 from assets.reporting.plurals import counted
@@ -162,9 +162,7 @@ def _read_json(path: Path, kind: TypeAdapter[T]) -> T:
     try:
         return kind.validate_json(path.read_bytes())
     except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(map(str, problem["loc"])) or "all of it"
-        raise EvaluationError(f"{path} is no file of sde-bench: {place} {requirement(problem)}.") from error
+        raise EvaluationError(f"{path} is no file of sde-bench: {' '.join(first_problem(error))}.") from error
 
 
 def _tell_chats(task: SdeTask, decoys: Sequence[list[ChatTurn]]) -> Iterator[MemoryEvent]:

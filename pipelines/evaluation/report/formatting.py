@@ -12,8 +12,9 @@ from pipelines.evaluation.metrics.own import ASKED, FIRED
 from pipelines.evaluation.metrics.results import Results
 from pipelines.evaluation.options import PAPER_MODELS
 from pipelines.evaluation.records import CALL_FAILED, RunManifest
+from pipelines.memories.code_identity import ENVIRONMENT
 from pipelines.memories.contract import MemorySpec
-from pipelines.memories.registry import IN_PROCESS, PROCESS_ALONE, PYTHON
+from pipelines.memories.registry import IN_PROCESS, PROCESS_ALONE
 
 LONGEST = 80  # characters of a setting that is shown: a policy would fill the page
 FEW_UNREAD = 3  # answers
@@ -191,7 +192,7 @@ def repeat_label(manifest: RunManifest) -> str:
         services.append("whatever its memory asks in the network")
     if services:
         return f"depends on {' and '.join(services)}"
-    if PYTHON in manifest.memory.settings:
+    if ENVIRONMENT in manifest.memory_version:
         return f"{PINNED}: files, local models and the packages of its memory's environment decide everything"
     return f"{PINNED}: files and local models decide everything"
 

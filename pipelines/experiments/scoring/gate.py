@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from assets.recipe.loading import requirement
+from assets.recipe.loading import first_problem
 from assets.records.base import Record
 from assets.records.estimate import FEWEST_USERS, Estimate
 from assets.records.json_text import parse_json
@@ -180,8 +180,7 @@ def read_baseline(path: Path) -> Baseline:
     except ValueError as error:
         said = str(error)
         if isinstance(error, ValidationError):
-            first = error.errors(include_input=False)[0]
-            said = f"{'.'.join(map(str, first['loc'])) or 'it'}: {requirement(first)}"
+            said = ": ".join(first_problem(error, whole="it"))
         raise EvaluationError(f"{path} is no baseline of this program ({said}); make it again with --write.") from error
 
 

@@ -49,7 +49,8 @@ SHARED = "all memories of a user share one process and its home folder; the sett
 class ForeignCode:
     """The class of a memory, as its process finds it: in a file, or in a module on the path. `shown_as`: its name in errors.
 
-    `apart`: each memory that is made has a process and a home of its own, which it shares with its own copies.
+    `apart`: each memory that is made has a process and a home of its own, which it shares with its own copies. `models`: the
+    settings that name models of the run, for a class that takes these too.
     """
 
     attribute: str
@@ -63,6 +64,7 @@ class ForeignCode:
     apart: bool = False
     kind: Kind = "none"
     limits: ResidentLimits = DEFAULT_LIMITS
+    models: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
 
     @property
     def folder(self) -> Path:
@@ -204,7 +206,7 @@ class MemoryProcess:
         self._scratch = tempfile.mkdtemp(prefix="memory-")
         tools = {"model_name": self._tools.model_name, "embedding_model": self._tools.embedding_model, "seed": self._tools.seed}
         job = {**dataclasses.asdict(code), "tools": tools}
-        job["settings"] = dict(code.settings)
+        job |= {"settings": dict(code.settings), "models": dict(code.models)}
         job["private_imports"] = private_imports.__file__
         listed = (*code.path, str(private_imports.ROOT))
         residence = Residence(code.kind, code.shown, listed, self._scratch, code.network, code.limits)
@@ -281,9 +283,6 @@ class MemoryProcess:
             return MemoryFailed(with_hint(f"{said}{place_in(trace)}", hint), trace=trace)
         if told["kind"] == "ItemFailed":
             return ItemFailed("unparsable", said)
-        if said.startswith("MemoryError"):
-            most = self._code.limits.memory_mb
-            said = f"MemoryError: each of its processes may take {most} MB; the setting max_memory_mb allows more"
         # What the sandbox refuses does not pass.
         passing = told["passing"] is True and not hint
         return ErrorOfOthers(said, trace=str(told["trace"]), passing=passing, hint=hint)

@@ -172,8 +172,10 @@ class MemoryWorker:
         problem = settings_problem(self._factory, self.job["settings"])
         if problem:
             raise Unusable(problem)
+        parameters = inspect.signature(self._factory).parameters
         settings = dict(self.job["settings"])
-        if "tools" in inspect.signature(self._factory).parameters:
+        settings |= {name: model for name, model in self.job["models"].items() if name in parameters}
+        if "tools" in parameters:
             settings["tools"] = self._tools()
         made = self._factory(**settings)
         self._asynchronous = self._asynchronous or is_asynchronous(cast(object, type(made)))

@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from assets.llm.ports import ModelReply
+from assets.recipe.loading import first_problem
 from assets.whole_files import whole_file
 from pipelines.resources.cache.reply_cache import COLUMNS, NOT_STORED, REPLY, TABLE
 from pipelines.resources.storage.database import Connection
@@ -110,10 +111,9 @@ def _row(line: str, *, place: str) -> tuple[str, bytes, dict[str, SqlValue]]:
         about: dict[str, SqlValue] = {name: found.get(name) for name in COLUMNS}
         return found["key"], REPLY.dump_json(found["reply"], exclude=NOT_STORED), about
     except ValidationError as error:
-        reason = error.errors()[0]
+        reason = " ".join(first_problem(error, whole="the line"))
         raise NotReplies(
-            f"{place} is no exported reply ({'.'.join(map(str, reason['loc'])) or 'the line'}: {reason['msg']}); "
-            "give a .jsonl file that amemgym cache export wrote."
+            f"{place} is no exported reply ({reason}); give a .jsonl file that amemgym cache export wrote."
         ) from error
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assets.llm.ports import EndpointError
 from assets.llm.usage import Usage
+from assets.recipe.loading import first_problem
 from pipelines.embedded.bank import EMBEDDED_URL, MODEL_FAMILY
 
 SHIPPED = Path(__file__).parent / "prices.yaml"
@@ -96,9 +97,8 @@ def read_prices(path: Path | None = None) -> dict[str, OwnPrice]:
     except yaml.YAMLError as error:
         problem = f"is not YAML: {' '.join(str(error).split())}"
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        problem = f"cannot be used: {where}: {first['msg']}; a line reads 'model: {{input: 0.4, output: 1.6}}'"
+        wrong = " ".join(first_problem(error, whole="the file"))
+        problem = f"cannot be used: {wrong}; a line reads 'model: {{input: 0.4, output: 1.6}}'"
     raise EndpointError(f"The price file {path} {problem}.")
 
 

@@ -52,6 +52,8 @@ ACCOUNT_POLICY = re.compile(r"data policy|privacy settings|guardrail|https?://\S
 MODEL_CODE = re.compile(r"model.?(?:not|un)|deployment.?not", re.IGNORECASE)
 # Of a local server that loads another model just now.
 MODEL_AWAY = re.compile(r"\bmodel (?:\w+ )?(?:unloaded|(?:still |being )?loading)\b", re.IGNORECASE)
+# Ollama's and LM Studio's, whose machine cannot load the model at all.
+NO_MEMORY = re.compile(r"requires more (?:\w+ )?memory|insufficient system (?:resources|memory)", re.IGNORECASE)
 QUOTA = re.compile(
     r"(?:insufficient|out of|any|used all|exceeded)\b(?: \w+){0,3} (?:balance|credits?|funds|budget)\b"
     r"|credit balance is too low|余额不足",
@@ -272,6 +274,10 @@ class FailureClassifier:
             return CallFailure("too_long", f"takes no texts as long as these{self._quote_answer(answer)}")
         if answer.status >= 500 and (answer.says_too_long() or NO_GRAMMAR.search(answer.text)):
             return self._of_request(answer, request=request)
+        if NO_MEMORY.search(answer.text):
+            remedy = f"free memory on the server's machine, or choose a smaller model, then {RUN_AGAIN}"
+            problem = f"has too little memory for the model {request.model!r}{self._quote_answer(answer)}"
+            return CallFailure("fatal", problem, remedy)
         if answer.status in PASSING or not 400 <= answer.status < 500 or MODEL_AWAY.search(answer.text):
             return CallFailure(
                 "transient",

@@ -173,7 +173,7 @@ GAIN = {
     "programs in the kernel": "call({bpf}, 0, 0, 0)",
     "performance of others": "call({perf}, ctypes.create_string_buffer(128), -1, 0, -1, 0)",
     "faults of pages": "call({userfaultfd}, 1)",
-    "more of what is limited": "resource.setrlimit(resource.RLIMIT_DATA, (2**50, 2**50))",
+    "more of what is limited": "resource.setrlimit(resource.RLIMIT_FSIZE, (2**50, 2**50))",
     "core dumps": "resource.setrlimit(resource.RLIMIT_CORE, (2**20, 2**20))",
     "memory that is no memory of a process": "os.ftruncate(call({memfd}, b'left', 0), 1 << 20)",
 }
@@ -227,7 +227,7 @@ LINGER = {
 SMALL = {"max_memory_mb": "150", "max_processes": "30", "max_disk_mb": "20"}
 HOARDS = {
     "memory": {
-        "of its own": "while True: kept.append(bytearray(10**7))",
+        "of its own": "while True: kept.append(b'x' * 10**7)",
         "that processes share": "while True:\n    kept.append(mmap.mmap(-1, 1 << 24))\n    kept[-1].write(b'x' * (1 << 24))",
         "of many processes": "for _ in range(5): in_child(lambda: (kept.append(b'x' * 60_000_000), time.sleep(20)))\n"
         "time.sleep(15)",

@@ -267,7 +267,7 @@ def test_creative_prompts_are_asked_at_the_creative_temperature() -> None:
         (b"seed: 100000000000000000000\n", "seed is 100000000000000000000, and has to be less than [0-9]+"),
         (b"num_users: true\n", "num_users is true, which is no number"),
         (b"gates:\n  votes: true\n", r"gates\.votes is true, which is no number"),
-        (b"start_date: 2020-13-45\n", "cannot be read"),
+        (b"start_date: 2020-13-45\n", "start_date is '2020-13-45', and has to be a date such as 2020-10-01"),
         (b"language: \xff\n", "it is not UTF-8"),
         (b"x: &x [1]\ny: [" + b"*x, " * 200 + b"]\n", "more than 100 aliases"),
         (b"x: " + b"[" * 5000 + b"]" * 5000, "nested too deeply"),

@@ -71,7 +71,7 @@ def test_a_variant_that_was_not_made_is_told_as_that_and_an_unknown_one_is_refus
     assert (status, "Did you mean 'demo'?" in output) == (1, True)
 
 
-def test_a_recipe_file_that_cannot_be_read_is_told_where_recipes_are_listed_alone(
+def test_a_recipe_file_that_cannot_be_used_is_told_by_list_and_status_alone(
     tmp_path: Path, demo_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "recipes").mkdir()
@@ -79,6 +79,11 @@ def test_a_recipe_file_that_cannot_be_read_is_told_where_recipes_are_listed_alon
     (tmp_path / "recipes" / "spoiled.yaml").write_text("num_users: [", encoding="utf-8")
     monkeypatch.setattr(loading, "RECIPES", tmp_path / "recipes")
     assert "spoiled.yaml cannot be read" in amemgym_here(demo_home, "recipe", "list")[1]
-    for command in (["status"], ["plan", "demo"], ["doctor"], ["ledger"]):
+    (tmp_path / "recipes" / "wrong.yaml").write_text("start_date: 2020-13-45", encoding="utf-8")
+    status, output = amemgym_here(demo_home, "status")
+    assert (status, output.startswith("demo: nothing is out of date.\namemgym: ")) == (1, True)
+    assert "spoiled.yaml cannot be read" in output
+    assert "start_date is '2020-13-45'" in " ".join(output.split())
+    for command in (["plan", "demo"], ["doctor"], ["ledger"]):
         status, output = amemgym_here(demo_home, *command)
         assert (status, "spoiled" in output) == (0, False), output

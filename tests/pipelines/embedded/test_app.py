@@ -178,3 +178,38 @@ def test_the_plain_assistant_gives_advice_that_fits_the_message() -> None:
     knees = load_bank().topics_with["usual_running_surface"][0].variables[2].choices["recovering_from_injury"]
     assert any(line in running for line in knees.advice)
     assert "depends" in reply_text([{"role": "user", "content": "Qwertz?"}])
+
+
+GRAPH = {
+    "$defs": {
+        "Node": {"type": "object", "properties": {"name": {"type": "string"}, "kind_id": {"type": "integer"}}},
+        "Edge": {
+            "type": "object",
+            "properties": {"source": {"type": "string"}, "fact": {"type": "string"}, "until": {"type": "string"}},
+            "required": ["source", "fact"],
+        },
+    },
+    "type": "object",
+    "properties": {
+        "nodes": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+        "edges": {"type": "array", "items": {"$ref": "#/$defs/Edge"}},
+        "duplicates": {"type": "array", "items": {"type": "integer"}},
+        "since": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    },
+}
+
+
+@pytest.mark.parametrize("stands_in", ["the format", "the prompt"])
+def test_a_memory_of_others_gets_what_the_user_says_in_the_shape_of_its_own_schema(stands_in: str) -> None:
+    messages = [{"role": "user", "content": "user: My boat is called Juniper. What now?"}]
+    form: dict[str, Any] = {"type": "json_schema", "json_schema": {"name": "KnowledgeGraph", "schema": GRAPH}}
+    if stands_in == "the prompt":
+        messages.insert(0, {"role": "system", "content": f"Use {{names}}. Answer by this schema: {json.dumps(GRAPH)}."})
+        form = {"type": "json_object"}
+    said = "My boat is called Juniper."
+    assert json.loads(reply_text(messages, response_format=form)) == {
+        "nodes": [{"name": "user", "kind_id": -1}, {"name": said, "kind_id": -1}],
+        "edges": [{"source": "user", "fact": said}],
+        "duplicates": [],
+        "since": None,
+    }

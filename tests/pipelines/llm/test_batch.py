@@ -194,5 +194,5 @@ def test_the_chain_killed_after_submission_and_run_again_sends_nothing_twice(tmp
 def test_the_road_is_no_part_of_what_a_recipe_makes() -> None:
     live = AMemGymRecipe(variant="own")
     batched_recipe = live.model_copy(update={"models": Models(writer=ModelSpec(transport="batch"))})
-    assert batched_recipe.models.batched
+    assert batched_recipe.batched
     assert (live.fingerprint, live.item_fingerprint) == (batched_recipe.fingerprint, batched_recipe.item_fingerprint)

@@ -6,7 +6,6 @@ request that the server does not take (of `max_tokens`, more than that); without
 
 import asyncio
 import json
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,13 +32,12 @@ ENDS_THE_RUN = {
     "account": "serves 'm-1' to no account with such settings",
     "access": "denied access",
     "model": "does not know the model",
+    "memory": "has too little memory for the model",
 }
 OF_A_REQUEST = {
     "too long": "too long for the model",
     "another model": "or choose another model",
-    "not understood": "failed (500",
 }
-UNDERSTOOD = 36
 MOST_TRIES = 8  # each optional part of a request once
 
 
@@ -101,11 +99,3 @@ def test_a_refusal_does_what_it_means(refusal: dict[str, Any]) -> None:
         replies, _ = run_in_virtual_time(ask(server))
         assert {reply.finish for reply in replies} == {"length" if means == "in parts" else "stop"}
         assert len(server.asked) <= MOST_TRIES
-
-
-def test_most_refusals_are_understood() -> None:
-    by_meaning: defaultdict[str, list[str]] = defaultdict(list)
-    for refusal in REFUSALS:
-        by_meaning[refusal["means"]].append(refusal["from"])
-    assert by_meaning["not understood"] == ["https://github.com/continuedev/continue/issues/12795"], "a server's lack of memory"
-    assert len(REFUSALS) - len(by_meaning["not understood"]) >= UNDERSTOOD
