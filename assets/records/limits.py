@@ -1,6 +1,9 @@
 """Bounds on what a release costs its reader: on texts, nesting and unpacking, for folders that somebody else wrote."""
 
+import gzip
+import zlib
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,22 @@ def read_bounded(path: Path, *, most: int) -> bytes:
     if len(content) > most:
         raise TooMuch(f"has more than {most // MB or 1} MB, which no release needs")
     return content
+
+
+def read_unpacked(path: Path, *, most: int) -> bytes:
+    """Return the file's bytes, unpacked where they are gzip's. Raises TooMuch for more, and where it is damaged; OSError."""
+    content = read_bounded(path, most=most)
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        # A file may consist of several packed ones, which this reads as one.
+        with gzip.open(BytesIO(content)) as packed:
+            found = packed.read(most + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise TooMuch("is packed by gzip, and damaged") from error
+    if len(found) > most:
+        raise TooMuch(f"unpacks to more than {most // MB:,} MB")
+    return found
 
 
 class PlainLoader(yaml.SafeLoader):

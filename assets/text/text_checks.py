@@ -99,21 +99,22 @@ def _spelling_fault(context: TextInContext) -> str:
     if copied:
         # Without the sentence that does: a small model that reads it once more writes it once more.
         return f"spells the values {copied}; {IN_OTHER_WORDS}"
-    common = _common_words(context)
+    common = common_words(context)
     nearly = [value for value in values if nearly_spells(context.text, value, ignored=common)]
     return f"nearly spells the values {nearly}; {IN_OTHER_WORDS}" if nearly else ""
 
 
 def _copied_value(context: TextInContext) -> str:
     """Look for what lets a search for a value find the text; ordinary words that a value has too are no fault."""
-    common = _common_words(context)
+    common = common_words(context)
     copied = [value for value in context.own if copies_value(context.text, value, ignored=common)]
     if not copied:
         return ""
     return f"has all words of {copied} side by side; keep the ordinary word, and tell the rest in another way."
 
 
-def _common_words(context: TextInContext) -> frozenset[str]:
+def common_words(context: TextInContext) -> frozenset[str]:
+    """Return words such as "the" of the text's language."""
     forms = FORMS.get(context.language)
     return forms.common if forms else frozenset[str]()
 

@@ -19,7 +19,7 @@ from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_
 from pipelines.errors import EvaluationError, Problem
 from pipelines.evaluation.folder import MANIFEST, RESULTS, DamagedRun, read_run, runs_folder
 from pipelines.home import Home, home, obstacles
-from pipelines.opening.doctor import Finding, disk_sizes, examine
+from pipelines.opening.doctor import Finding, disk_sizes, examine, purge_runs
 from pipelines.resources.cache.export import ModelShare, NotReplies, delete_replies, read_replies, shares, write_copy
 from pipelines.resources.cache.reply_cache import open_replies
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
@@ -193,9 +193,8 @@ def _damaged_runs(data: Home) -> Iterator[Finding]:
 
 def _purge_history(console: Console) -> int:
     """Delete runs of Dagster's history that nothing needs, and return their number. No rows, replies or releases are in it."""
-    # Imported late: a check of the folder needs no Dagster.
+    # Imported late: a check of the folder opens no Dagster.
     from pipelines.cli.generate import dagster_instance
-    from pipelines.opening.dagster_history import purge_runs
 
     with dagster_instance() as instance:
         deleted = purge_runs(instance, folder=home().dagster)

@@ -124,7 +124,7 @@ class ChatRequest(BaseModel):
         return self._format.name if self._format else None
 
     @property
-    def schema(self) -> dict[str, Any] | None:
+    def shape(self) -> dict[str, Any] | None:
         """The JSON schema of an object with parts, as the format has it, or the messages of a request for any JSON object."""
         if self.response_format and self.response_format.type == "json_object":
             return find_schema("\n".join(message.as_text()["content"] for message in self.messages))
@@ -273,8 +273,8 @@ async def _chat(request: Request) -> Response:
     body = await _parse_body(request, ChatRequest)
     task = _task_of(body)
     try:
-        schema = body.schema if task.name == PLAIN_CHAT else None
-        text = write_reply(task) if schema is None else json.dumps(shaped_reply(task, schema), ensure_ascii=False)
+        shape = body.shape if task.name == PLAIN_CHAT else None
+        text = write_reply(task) if shape is None else json.dumps(shaped_reply(task, shape), ensure_ascii=False)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         # The messages lack data that belongs to the prompt of this name, or hold it in another shape.
         raise RequestRejected(400, f"The messages do not fit the task {task.name!r}: {error}.", param="messages") from error

@@ -57,7 +57,8 @@ class ReasonerWithMemory:
     waits: bool = True
 
     async def recall(self, query: str, *, tokens: int) -> Sequence[str]:
-        if self.memory is None:
+        # Memories of others may know no user, and have no database, before the first write.
+        if self.memory is None or (self.memory.host.place is not None and not self.memory.written):
             return []
         if self.waits:
             # Only the first recall after a write waits for it, which is no time of a search.

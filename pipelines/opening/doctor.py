@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import dagster as dg
 from filelock import FileLock
 
 from assets.engine.ports import SnapshotRef, UnreadableValue
 from assets.records.json_text import parse_json
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.release.verify import verify_release
-from pipelines.benchmarks import benchmark_of_asset
 from pipelines.errors import Problem, StoreError
 from pipelines.home import VERSION_FILE, Home, check_home_version, note_version, prepare_dagster_home
 from pipelines.resources.ledger.ledger import COLUMNS as LEDGER_COLUMNS
@@ -56,7 +56,7 @@ def examine(home: Home) -> list[Finding]:
     """Return all damage in a data folder. Raises StoreError if a later version of this program wrote the folder."""
     if not home.root.is_dir():
         raise StoreError(f"{home.root} is not a folder; set AMEMGYM_HOME to the data folder.")
-    findings = [*_version(home), *_databases(home), *dagster_findings(home), *_old_asset_names(home)]
+    findings = [*_version(home), *_databases(home), *dagster_findings(home)]
     findings += [*_snapshots(snapshot_files(home)), *_values(value_files(home), snapshot_files(home)), *_releases(home)]
     return findings
 
@@ -114,22 +114,6 @@ def dagster_findings(home: Home, *, runs: bool = True) -> Iterator[Finding]:
             yield _damaged_file(path, f"Dagster's database {problem}", remedy, partial(_discard, path))
 
 
-def _old_asset_names(home: Home) -> Iterator[Finding]:
-    """Yield where Dagster lists assets of ours by the names that they had before keys began with the benchmark's name."""
-    for path in sorted(home.dagster.rglob("index.db")):
-        if damage_of(path):
-            continue
-        with closing(connect_to_read(path, without_log=True)) as connection:
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'asset_keys'").fetchone():
-                continue
-            keys = [row[0] for row in connection.execute("SELECT asset_key FROM asset_keys WHERE asset_key NOT LIKE '%,%'")]
-        old = [key for key in keys if benchmark_of_asset(key.strip('[]"'))]
-        if old:
-            what = f"Dagster lists {counted(len(old), 'asset')} by an old name without its benchmark's"
-            remedy = "The data and the runs stay; --repair takes the old names off the list."
-            yield Finding(str(path), what, remedy, partial(_delete, path, "asset_keys", old, column="asset_key"))
-
-
 def check_dagster_storage(home: Home, *, runs: bool) -> None:
     """Raise Problem for the first damaged file of Dagster, which itself would name no file and silently start an empty one."""
     for finding in dagster_findings(home, runs=runs):
@@ -174,9 +158,9 @@ def _damaged_rows(count: int, table: str) -> str:
     return f"{counted(count, 'row')} of {table} {is_or_are(count)} damaged"
 
 
-def _delete(path: Path, table: str, keys: list[str], *, column: str = "key") -> None:
+def _delete(path: Path, table: str, keys: list[str]) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executemany(f'DELETE FROM "{table}" WHERE {column} = ?', [(key,) for key in keys])
+        connection.executemany(f'DELETE FROM "{table}" WHERE key = ?', [(key,) for key in keys])
 
 
 def _salvage(path: Path) -> None:
@@ -279,3 +263,37 @@ def _releases(home: Home) -> Iterator[Finding]:
             yield Finding(
                 str(manifest.parent), f"{counted(len(problems), 'problem')}, the first: {str(problems[0]).rstrip('.')}", remedy
             )
+
+
+def purge_runs(instance: dg.DagsterInstance, *, folder: Path) -> int:
+    """Delete the ended runs that made nothing which is still the newest, and return how many there were.
+
+    `folder`: of Dagster's SQLite files, which give back the space.
+    """
+    kept = _runs_of_the_newest(instance)
+    deleted = 0
+    for run in instance.get_runs():
+        if run.is_finished and run.run_id not in kept:
+            instance.delete_run(run.run_id)
+            for path in folder.rglob(f"{run.run_id}.db*"):
+                path.unlink()
+            deleted += 1
+    for path in sorted(folder.rglob("*.db")):
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("VACUUM")
+    return deleted
+
+
+def _runs_of_the_newest(instance: dg.DagsterInstance) -> set[str]:
+    """Return the runs that made what each asset holds now, by which Dagster knows what is out of date."""
+    found: set[str] = set()
+    for key in instance.all_asset_keys():
+        latest = instance.get_latest_materialization_event(key)  # of an asset without partitions there is no other
+        if latest is not None:
+            found.add(latest.run_id)
+        partitions = instance.get_materialized_partitions(key)
+        for partition in partitions:
+            wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[partition])
+            for record in instance.fetch_materializations(wanted, limit=1).records:
+                found.add(record.run_id)
+    return found

@@ -4,14 +4,11 @@ The forms are: rows of chats in OpenAI's form, also with the results inside thei
 sessions of Claude Code; and event lists of OpenHands.
 """
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -19,7 +16,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from assets.recipe.loading import first_problem
 from assets.records.json_text import JsonError, parse_json
-from assets.records.limits import MB, TooMuch, read_bounded
+from assets.records.limits import MB, TooMuch, read_unpacked
 from assets.reporting.plurals import counted
 from assets.text.words import count_tokens
 from pipelines.errors import EvaluationError
@@ -93,11 +90,8 @@ def read_sessions(path: Path) -> list[RecordedSession]:
 
 def _sessions_of(file: Path) -> list[RecordedSession]:
     try:
-        content = _unpack(read_bounded(file, most=MOST_BYTES))
-        values = _values(file, content)
+        values = _values(file, read_unpacked(file, most=MOST_BYTES))
         return list(_sessions(values, name=file.name.partition(".")[0]))
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise EvaluationError(f"{file} is damaged: it cannot be unpacked ({error}).") from error
     except OSError as error:
         raise EvaluationError(f"{file} cannot be read: {error.strerror or error}.") from error
     except TooMuch as error:
@@ -108,18 +102,6 @@ def _sessions_of(file: Path) -> list[RecordedSession]:
 
 class NoSession(ValueError):
     """What is no recorded session; the message is the reason, without a full stop."""
-
-
-def _unpack(content: bytes) -> bytes:
-    """Return the bytes, unpacked where they are gzip's. Raises TooMuch, or what `gzip` raises."""
-    if not content.startswith(b"\x1f\x8b"):
-        return content
-    # A file may consist of several packed ones, which this reads as one.
-    with gzip.open(BytesIO(content)) as packed:
-        found = packed.read(MOST_BYTES + 1)
-    if len(found) > MOST_BYTES:
-        raise TooMuch(f"unpacks to more than {MOST_BYTES // MB} MB")
-    return found
 
 
 def _values(file: Path, content: bytes) -> list[dict[str, Any]]:

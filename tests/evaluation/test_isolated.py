@@ -1,15 +1,20 @@
 """Isolated scores: what goes into the recall slot in each condition, and what the differences come to."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
 from pipelines.evaluation.isolated import ReasonerWithMemory, contents_of
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow, isolated_scores
 from pipelines.evaluation.reasoning import ReadableTask, Reasoner, ask
 from pipelines.memories.contract import MemoryEvent, Task
+from pipelines.memories.registry import find_memory, host_memory
 from tests.evaluation.scripted_evaluation import HonestModel
-from tests.evaluation.test_memories import memory_of
+from tests.evaluation.test_memories import memory_of, tools
 from tests.support.coroutines import run
 
+BAD_MEMORIES = Path(__file__).with_name("bad_memories.py")
 TASK = Task(text="Which tea do I drink? Answer in one word.", query="Which tea do I drink?")
 
 
@@ -28,6 +33,18 @@ def test_the_reasoner_reads_what_was_recalled_then_the_window_then_the_task() ->
     head, last = model.requests[-1].messages
     assert "user: I drink green tea." in head.content
     assert last.content == TASK.text
+
+
+def test_a_memory_of_others_is_not_asked_before_its_first_write() -> None:
+    async def recalled() -> Sequence[str]:
+        host = host_memory(find_memory(f"{BAD_MEMORIES}:CrashesInRecall"), tools(HonestModel()))
+        asked = ReasonerWithMemory(Reasoner(HonestModel(), "test-model", seed=7), await host.new_memory())
+        try:
+            return await asked.recall(TASK.query, tokens=100)
+        finally:
+            await host.close()
+
+    assert run(recalled()) == []
 
 
 @pytest.mark.parametrize("later_holds", [False, True])

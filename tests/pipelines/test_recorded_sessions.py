@@ -110,8 +110,8 @@ def test_a_folder_is_read_whole_and_equal_names_are_told_apart(tmp_path: Path) -
         (lines([{"messages": OPENAI}, {"other": 1}]), "has none of conversation, messages"),
         (lines([{"messages": [1]}]), "is no JSON object"),
         (b"[" * 5000, "nested"),
-        (gzip.compress(lines([{"messages": OPENAI}]))[:-9], "is damaged"),
-        (b"\x1f\x8bnothing", "is damaged"),
+        (gzip.compress(lines([{"messages": OPENAI}]))[:-9], "is packed by gzip, and damaged"),
+        (b"\x1f\x8bnothing", "is packed by gzip, and damaged"),
     ],
 )
 def test_what_is_no_session_is_refused_in_a_sentence(tmp_path: Path, content: bytes, reason: str) -> None:

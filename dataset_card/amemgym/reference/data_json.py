@@ -1,8 +1,6 @@
 """Episodes as items of the reference's `data.json`, and back. What cannot be stored exactly is refused."""
 
 import csv
-import gzip
-import zlib
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from io import BytesIO
@@ -15,8 +13,7 @@ from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuesti
 from assets.amemgym.records.state import Session
 from assets.records.base import duplicates
 from assets.records.json_text import JsonError, parse_json
-from assets.records.limits import MB
-from assets.records.paths import expect_file
+from assets.records.limits import MB, TooMuch, read_unpacked
 from dataset_card.amemgym.reference.read import episode_of
 from dataset_card.amemgym.reference.schema import ItemSchema, SchemaError, errors_at, join
 from dataset_card.release.writers import end_bytes, item_bytes
@@ -170,7 +167,10 @@ def json_items(path: Path) -> list[object]:
 
     The file may be packed by gzip.
     """
-    text = _unpacked(expect_file(path))
+    try:
+        text = read_unpacked(path, most=MOST_BYTES)
+    except TooMuch as error:
+        raise ReferenceError(f"It {error}.") from error
     if text.startswith(b"PAR1"):
         table: Any = pq.ParquetFile(BytesIO(text))  # its annotations are only partly known to type checkers
         _refuse_other_benchmark(dict.fromkeys(table.schema_arrow.names))
@@ -183,20 +183,6 @@ def json_items(path: Path) -> list[object]:
     if not isinstance(content, list):
         raise ReferenceError("It must hold one JSON array of items.")
     return cast(list[object], content)
-
-
-def _unpacked(path: Path) -> bytes:
-    """Return the file's bytes, unpacked where they are gzip's. Raises ReferenceError where they cannot be."""
-    try:
-        with gzip.open(path) as packed:
-            content = packed.read(MOST_BYTES + 1)
-    except gzip.BadGzipFile:
-        return path.read_bytes()
-    except (EOFError, zlib.error) as error:
-        raise ReferenceError("It is packed by gzip, and damaged.") from error
-    if len(content) > MOST_BYTES:
-        raise ReferenceError(f"It unpacks to more than {MOST_BYTES // MB:,} MB.")
-    return content
 
 
 def _first_record(text: bytes) -> object:

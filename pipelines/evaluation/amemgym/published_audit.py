@@ -14,7 +14,8 @@ from pathlib import Path
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.text.text_checks import CHECKS
+from assets.text.near_spelling import copies_value
+from assets.text.text_checks import CHECKS, SPELLS_NOTHING, TextInContext, common_words
 from assets.text.words import spells
 from pipelines.evaluation.amemgym.given_data import recipe_of
 from pipelines.evaluation.amemgym.tasks import open_amemgym
@@ -38,15 +39,25 @@ class AuditRow:
 
 
 def audit_rows(episode: Episode, recipe: AMemGymRecipe) -> Iterator[AuditRow]:
-    """Yield what blocks a release in one user's texts, and beside it which texts spell a value in so many words."""
+    """Yield what blocks a release in one user's texts. Whether a value is told in its words is asked more strictly."""
     for context in texts_of(episode, recipe):
-        copied = [value for value in context.own if spells(context.text, value)]
-        found = list(faults_of(context))
-        if copied and context.kind in ("query", "answer"):
-            found.append(("spells", f"spells {copied}"))
+        found = [(check, why) for check, why in faults_of(context) if check != SPELLS_NOTHING.name]
+        if context.kind in ("query", "answer"):
+            found += copied_values(context)
         for check, why in found:
             if (context.kind, check) not in ADVICE:
                 yield AuditRow(f"{context.kind}: {check}", episode.user_id, context.text, tuple(context.own), why)
+
+
+def copied_values(context: TextInContext) -> Iterator[tuple[str, str]]:
+    """Yield which values a text spells in so many words; else of which it has all words side by side, in another form."""
+    spelled = [value for value in context.own if spells(context.text, value)]
+    common = common_words(context)
+    copied = [value for value in context.own if copies_value(context.text, value, ignored=common)]
+    if spelled:
+        yield "spells", f"spells {spelled}"
+    elif copied:
+        yield "other form", f"has all words of {copied} side by side"
 
 
 def main(data: str, rows_file: str) -> None:

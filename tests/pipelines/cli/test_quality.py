@@ -7,9 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from assets.amemgym.records.report import QualityReport
+from assets.text.text_checks import TextInContext
 from dataset_card.release_store.folder import write_release
 from pipelines.cli.main import app
 from pipelines.errors import user_errors
+from pipelines.evaluation.amemgym.published_audit import copied_values
 from tests.dataset_card.reference.foreign_data import foreign_users, write_foreign_data
 from tests.support import releases, scenario
 from tests.support.commands import own_surroundings
@@ -129,3 +131,16 @@ def test_a_problem_is_one_sentence(place: Path, words: list[str], sentence: str,
     monkeypatch.chdir(place / "problems")
     with pytest.raises(user_errors(), match=sentence):
         CliRunner().invoke(app, ["quality", *words], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("In a small backyard, plant herbs.", ["spells"]),
+        ("If your backyard is small, plant herbs.", ["other form"]),
+        ("Plant a few small herbs in pots behind the house, or in the backyard.", []),
+    ],
+)
+def test_the_audit_counts_a_value_in_its_own_words_or_with_all_of_them_side_by_side(text: str, found: list[str]) -> None:
+    context = TextInContext("answer", text, "en", own=("small_backyard",))
+    assert [name for name, _ in copied_values(context)] == found
