@@ -106,7 +106,7 @@ def test_a_folder_is_read_whole_and_equal_names_are_told_apart(tmp_path: Path) -
         (b"{", "line 1 is no JSON"),
         (b"[1]", "its item 1 is no JSON object"),
         (lines([{"messages": [{"role": "clerk", "content": "hi"}]}]), "has the role 'clerk'"),
-        (lines([{"messages": [{"content": "hi"}]}]), r"message 1 of .* is none \(role: field required\)"),
+        (lines([{"messages": [{"content": "hi"}]}]), r"message 1 of .* is none \(role has to be given\)"),
         (lines([{"messages": OPENAI}, {"other": 1}]), "has none of conversation, messages"),
         (lines([{"messages": [1]}]), "is no JSON object"),
         (b"[" * 5000, "nested"),
