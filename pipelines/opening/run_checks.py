@@ -4,6 +4,7 @@ with a memory that does not exist or whose code is not on the list, or with a mo
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from itertools import chain
 from typing import Any, cast
 
@@ -173,14 +174,15 @@ def _check_memories(run: dg.DagsterRun) -> None:
     if not memories:
         return
     # Imported late: this loads every built-in memory, which no other run needs.
-    from pipelines.evaluation.options import budget_of, read_options
     from pipelines.memories.listed import check_listed
     from pipelines.memories.registry import DESCRIPTIONS, find_memory, read_settings
     from pipelines.memories.settings import swept_memories
 
     for config in asked:
-        read_options(config.get("options", {}), source="The config")
-        budget_of(max_cost_usd=config.get("max_cost_usd"), max_tokens=config.get("max_tokens"))
+        # By name, as evaluations stand on this room.
+        options: Any = import_module("pipelines.evaluation.options")
+        options.read_options(config.get("options", {}), source="The config")
+        options.budget_of(max_cost_usd=config.get("max_cost_usd"), max_tokens=config.get("max_tokens"))
     for source in memories:
         if isinstance(source, str):  # Dagster itself refuses other values
             for memory in swept_memories(source):
