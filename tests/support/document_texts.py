@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assets.memory_items.documents import PARAGRAPHS, PROMPT, ItemDocument, SizedItem, told_around
 from assets.memory_items.facts import Fact
 from assets.memory_items.tasks import MemoryTask
+from assets.memory_items.world.relations import Occasion, Relation
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 DAY = re.compile(r"\b\d{1,2} [A-Z][a-z]+ \d{4}\b")
@@ -69,3 +70,13 @@ def share_related(tasks: Iterable[MemoryTask]) -> float:
         named = hop.subject.partition("(")[0]
         held.append(named in rest or document.text.count(named) > 1)
     return sum(held) / len(held)
+
+
+def check_occasions(relations: Sequence[Relation], kinds: Sequence[str], known: Mapping[str, Sequence[Occasion]]) -> None:
+    """Each fact has occasions of these kinds of documents, and what else these tell is of the same subject."""
+    subjects = {relation.name: relation.subject for relation in relations}
+    assert set(known) == set(subjects)
+    for name, of_relation in known.items():
+        for occasion in of_relation:
+            assert occasion.kind in kinds
+            assert {subjects[other] for other in occasion.also or ()} <= {subjects[name]}

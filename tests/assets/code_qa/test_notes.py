@@ -9,6 +9,7 @@ from assets.code_qa.documents import CODE_DOCUMENTS
 from assets.code_qa.packages.vocabulary import code_vocabulary
 from assets.code_qa.questions import shown_code
 from assets.code_qa.records.behaviours import Behaviour, CallResult
+from assets.code_qa.team import occasions
 from assets.code_qa.team.relations import EXECUTED, NOTE_KINDS, OUTCOME, QUESTION_KINDS, RELATIONS, SHOWN, WRONG_RESULT
 from assets.code_qa.team.world import TeamWorld, is_telling, keep_tellable, patches_of
 from assets.engine.seeded_random import SeededRandom
@@ -29,6 +30,7 @@ from pipelines.embedded.task import BLOCK
 from prompts.catalogue import load_prompt
 from tests.support.code_questions import code_recipe, made_question
 from tests.support.coroutines import run
+from tests.support.document_texts import check_occasions
 from tests.support.embedded_model import EmbeddedModel
 from tests.support.scripted_model import reply
 
@@ -97,6 +99,10 @@ def told(statement: Statement, world: TeamWorld, *, kind: str = "bug report") ->
     plan = DocumentPlan(document_id="d", kind=kind, subject="HUM-2345", role="support", statements=(statement,))
     writer = DocumentWriter(world, code_recipe(), EmbeddedModel())
     return run(writer.write(plan, others=(plan,), role="support")).text
+
+
+def test_each_fact_has_occasions_and_what_else_these_tell_is_of_the_same_subject() -> None:
+    check_occasions(TeamWorld.relations, TeamWorld.document_kinds, occasions.ORDINARY)
 
 
 def test_the_examples_of_the_prompt_obey_its_rules() -> None:

@@ -1,15 +1,12 @@
 """Documents are written around their facts: a text that does not tell them is sent back, and its values are found in it."""
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 import pytest
 
-from assets.code_qa.team import occasions as team_occasions
-from assets.code_qa.team.world import TeamWorld
 from assets.deep_research import occasions
 from assets.deep_research.fiction import RELATIONS, WORLD
 from assets.deep_research.occasions import CAUSES, MISTAKES
@@ -17,14 +14,19 @@ from assets.deep_research.sources import write_sources
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.world.clusters import make_cluster
-from assets.memory_items.world.relations import Occasion, Relation
 from assets.memory_items.world.writing import DocumentWriter, PlannedText, WrittenText, said_plainly
 from assets.records.answers import read_date
 from pipelines.embedded.task import BLOCK
 from prompts.catalogue import load_prompt
 from prompts.template import Message
 from tests.support.coroutines import run
-from tests.support.document_texts import documents_by_sentence, recurring_share, share_in_pattern, share_related
+from tests.support.document_texts import (
+    check_occasions,
+    documents_by_sentence,
+    recurring_share,
+    share_in_pattern,
+    share_related,
+)
 from tests.support.embedded_model import EmbeddedModel
 from tests.support.research_tasks import made_task, make, small_recipe, worlds
 from tests.support.scripted_model import ScriptedModel
@@ -161,23 +163,8 @@ def test_the_embedded_model_tells_facts_in_many_ways_in_documents_that_are_about
     assert share_related(tasks) >= 0.9
 
 
-@pytest.mark.parametrize(
-    ("relations", "kinds", "known"),
-    [
-        (WORLD.relations, WORLD.document_kinds, occasions.ORDINARY),
-        (TeamWorld.relations, TeamWorld.document_kinds, team_occasions.ORDINARY),
-    ],
-    ids=["deep research", "code"],
-)
-def test_each_fact_has_occasions_and_what_else_these_tell_is_of_the_same_subject(
-    relations: Sequence[Relation], kinds: Sequence[str], known: Mapping[str, Sequence[Occasion]]
-) -> None:
-    subjects = {relation.name: relation.subject for relation in relations}
-    assert set(known) == set(subjects)
-    for name, of_relation in known.items():
-        for occasion in of_relation:
-            assert occasion.kind in kinds
-            assert {subjects[other] for other in occasion.also or ()} <= {subjects[name]}
+def test_each_fact_has_occasions_and_what_else_these_tell_is_of_the_same_subject() -> None:
+    check_occasions(WORLD.relations, WORLD.document_kinds, occasions.ORDINARY)
 
 
 def test_a_document_tells_one_fact_that_may_be_needed_and_at_most_one_that_its_occasion_brings() -> None:
