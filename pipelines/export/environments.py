@@ -15,8 +15,9 @@ from pipelines.export.documents import Export, exported_view
 from pipelines.export.folders import PAGE, write_files
 
 FILES = Path(__file__).with_name("environment_files")
-QUESTIONS = "pipelines.export.environment_files.episodes"
-DIALOGUES = "pipelines.export.environment_files.acted_episodes"
+MODULES = "pipelines.export.environment_files"
+# What a folder's server or environment plays: `episodes.py` of the folder names it.
+PLAYED = "from .{module} import {episode} as Episode\nfrom .{module} import read_episodes as read_episodes\n"
 OWN_IMPORT = re.compile(r"^from ((?:assets|pipelines)[.\w]+) import", re.MULTILINE)
 PACKAGE = "amemgym_memory"
 VERSION = "0.1.0"
@@ -137,11 +138,13 @@ def _data(export: Export, place: str) -> dict[str, bytes]:
     files = {f"{place}/documents.jsonl": _lines(export.documents)}
     if export.dialogues:
         files[f"{place}/dialogues.jsonl"] = _lines(export.dialogues)
+        module, episode = "acted_episodes", "ActedEpisode"
     else:
         files[f"{place}/questions.jsonl"] = _lines(export.questions)
-    for module, source in copied_modules(DIALOGUES if export.dialogues else QUESTIONS).items():
-        name = "episodes" if module in (QUESTIONS, DIALOGUES) else module.rpartition(".")[2]
-        files[f"{place}/{name}.py"] = source.encode()
+        module, episode = "question_episodes", "QuestionEpisode"
+    files[f"{place}/episodes.py"] = PLAYED.format(module=module, episode=episode).encode()
+    for name, source in copied_modules(f"{MODULES}.{module}").items():
+        files[f"{place}/{name.rpartition('.')[2]}.py"] = source.encode()
     return files
 
 

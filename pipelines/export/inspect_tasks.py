@@ -32,7 +32,7 @@ from pipelines.evaluation.plan import MEMORY_CHECK
 from pipelines.evaluation.reasoning import NOTHING_RECALLED
 from pipelines.evaluation.sources import open_tasks
 from pipelines.export.documents import exported_questions
-from pipelines.export.environment_files.episodes import grade_reply, question_text
+from pipelines.export.environment_files.question_episodes import grade_reply, question_text
 from pipelines.export.rows import ExportedDocument, ExportedQuestion
 from pipelines.home import home
 from pipelines.memories.contract import MemoryEvent

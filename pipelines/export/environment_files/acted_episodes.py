@@ -1,6 +1,6 @@
 """Tool dialogues as episodes: the sessions turn by turn, then a request that is acted on, and the grade of the end.
 
-An exported folder holds a copy of this module as `episodes.py`, and of those that it needs: the company's interpreter.
+An exported folder holds a copy of this module, and of those that it needs: the company's interpreter.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class ExportedDialogue(Record):
     said: tuple[str, ...]
 
 
-class Episode(Record):
+class ActedEpisode(Record):
     """One request with all sessions before it. A reply is one action."""
 
     name: str
@@ -58,9 +58,9 @@ class Episode(Record):
         return world, [take_step(world, reply) for reply in replies]
 
 
-def read_episodes(folder: Path) -> list[Episode]:
+def read_episodes(folder: Path) -> list[ActedEpisode]:
     """Return an episode for each request of an exported folder, in the order of the file."""
     documents = read_rows(folder / "documents.jsonl", kind=ExportedDocument)
     turns = {group: turns_of(told) for group, told in groupby(documents, key=lambda document: document.user_id)}
     tasks = read_rows(folder / "dialogues.jsonl", kind=ExportedDialogue)
-    return [Episode(name=task.id, turns=turns[task.user_id], task=task) for task in tasks]
+    return [ActedEpisode(name=task.id, turns=turns[task.user_id], task=task) for task in tasks]

@@ -16,7 +16,7 @@ from pipelines.export.rows import ExportedDocument, ExportedQuestion, read_rows,
 ANSWER_LINE = re.compile(r"^\W*ANSWER:(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
-class Episode(Record):
+class QuestionEpisode(Record):
     """One question with all that comes before it."""
 
     name: str
@@ -60,13 +60,13 @@ def grade_reply(question: ExportedQuestion, reply: str) -> bool:
         return False
 
 
-def read_episodes(folder: Path) -> list[Episode]:
+def read_episodes(folder: Path) -> list[QuestionEpisode]:
     """Return an episode for each question of an exported folder, in the order of the file."""
     documents: dict[str, list[ExportedDocument]] = {}
     for document in read_rows(folder / "documents.jsonl", kind=ExportedDocument):
         documents.setdefault(document.user_id, []).append(document)
-    episodes: list[Episode] = []
+    episodes: list[QuestionEpisode] = []
     for question in read_rows(folder / "questions.jsonl", kind=ExportedQuestion):
         before = [told for told in documents.get(question.user_id, []) if told.period <= question.period]
-        episodes.append(Episode(name=question.id, turns=turns_of(before), question=question))
+        episodes.append(QuestionEpisode(name=question.id, turns=turns_of(before), question=question))
     return episodes
