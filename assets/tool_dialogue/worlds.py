@@ -18,6 +18,8 @@ from assets.tool_dialogue.domains import domain_named, relations_of
 from assets.tool_dialogue.errands import Errand
 from assets.tool_dialogue.records import ToolWorld
 
+SMALL = 3  # clusters; more would be much of a short length, in which other names recur than elsewhere
+
 
 def draw_companies(recipe: ToolDialogueRecipe, unit: Unit) -> Iterator[tuple[int, ToolWorld]]:
     """Yield the unit's tasks by position; a task follows from seed and position alone."""
@@ -91,10 +93,11 @@ def shared_clusters(domain: Domain, recipe: ToolDialogueRecipe) -> SharedCluster
         return next(at for at in range(first, first + len(recipe.domains)) if _domain_at(at, recipe) == domain)
 
     desk = ServiceDesk(domain, customer_of(domain, recipe))
+    small = small_clusters(desk, path=(recipe.world_seed, "tool dialogue", domain.name), max_hops=recipe.max_hops)
     return SharedClusters(
         lambda number: _cluster_at(position_of(number), domain, recipe),
         lambda number, taken: _cluster_at(position_of(number), domain, recipe, taken),
-        small_clusters(desk, path=(recipe.world_seed, "tool dialogue", domain.name), max_hops=recipe.max_hops),
+        small[:SMALL],
     )
 
 
