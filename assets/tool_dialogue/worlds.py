@@ -18,7 +18,7 @@ from assets.tool_dialogue.domains import domain_named, relations_of
 from assets.tool_dialogue.errands import Errand
 from assets.tool_dialogue.records import ToolWorld
 
-SMALL = 3  # clusters; more would be much of a short length, in which other names recur than elsewhere
+SMALL = (0, 1, 2, 4)  # of the small clusters; all would be much of a short length, in which other names recur than elsewhere
 
 
 def draw_companies(recipe: ToolDialogueRecipe, unit: Unit) -> Iterator[tuple[int, ToolWorld]]:
@@ -97,7 +97,7 @@ def shared_clusters(domain: Domain, recipe: ToolDialogueRecipe) -> SharedCluster
     return SharedClusters(
         lambda number: _cluster_at(position_of(number), domain, recipe),
         lambda number, taken: _cluster_at(position_of(number), domain, recipe, taken),
-        small[:SMALL],
+        [small[number] for number in SMALL if number < len(small)],
     )
 
 

@@ -72,7 +72,7 @@ def test_needed_facts_do_the_errand_also_where_an_agent_with_a_memory_asks_it_by
 def test_what_an_agent_asks_its_memory_for_counts_as_recalled(tmp_path: Path) -> None:
     row = answers(tmp_path, "full-history", recall_at="tool")["question"]
     assert row.memories == ()  # nothing at the start
-    assert 0 < (row.fact_recall or 0) < 1  # what a call may give back is less than all
+    assert (row.fact_recall or 0) > 0
     assert row.evidence_recalled > 0
 
 
