@@ -42,13 +42,16 @@ def croissant(recipe: AMemGymRecipe, files: Sequence[ManifestFile]) -> bytes:
     library: Any = import_module("mlcroissant")
     rows = {file.path: file.rows for file in files}
     variant = recipe.variant
-    distribution = [_file(library, file, variant=variant) for file in files if file.rows]
+    # One for all parts: by default each works out the vocabulary for itself.
+    context = library.Context()
+    distribution = [_file(library, file, variant=variant, context=context) for file in files if file.rows]
     record_sets: list[Any] = []
     for name in TABLES:
         # A file without rows has no types that could be checked.
         if rows.get(table_path(variant, name)):
-            record_sets.append(_record_set(library, name, variant=variant))
-    metadata = library.Metadata(**_claims(shared_recipe(recipe)), distribution=distribution, record_sets=record_sets)
+            record_sets.append(_record_set(library, name, variant=variant, context=context))
+    parts = {"distribution": distribution, "record_sets": record_sets}
+    metadata = library.Metadata(ctx=context, **_claims(shared_recipe(recipe)), **parts)
     content = json.dumps(metadata.to_json(), ensure_ascii=False, indent=2) + "\n"
     _forget_vocabularies(library)
     return content.encode()
@@ -83,9 +86,10 @@ def _claims(recipe: AMemGymRecipe) -> dict[str, Any]:
     }
 
 
-def _file(library: Any, file: ManifestFile, *, variant: str) -> Any:
+def _file(library: Any, file: ManifestFile, *, variant: str, context: Any) -> Any:
     suffix = file.path[file.path.rindex(".") :]
     return library.FileObject(
+        ctx=context,
         id=file.path,
         name=file.path,
         content_url=relpath(file.path, start=variant),
@@ -95,27 +99,31 @@ def _file(library: Any, file: ManifestFile, *, variant: str) -> Any:
     )
 
 
-def _record_set(library: Any, name: str, *, variant: str) -> Any:
+def _record_set(library: Any, name: str, *, variant: str, context: Any) -> Any:
     row = TABLES[name].row
     fields: list[Any] = []
     for column in cast(Iterable[Any], arrow_schema(row)):
         meaning = row.model_fields[column.name].description
-        source = {"file_object": table_path(variant, name), "extract": library.Extract(column=column.name)}
+        extract = library.Extract(ctx=context, column=column.name)
+        source = {"ctx": context, "file_object": table_path(variant, name), "extract": extract}
         fields.append(_field(library, column, meaning=meaning, field_id=f"{name}/{column.name}", source=source))
-    return library.RecordSet(id=name, name=name, description=f"One record is {statements.ROW_MEANINGS[name]}.", fields=fields)
+    description = f"One record is {statements.ROW_MEANINGS[name]}."
+    return library.RecordSet(ctx=context, id=name, name=name, description=description, fields=fields)
 
 
 def _field(library: Any, column: Any, *, meaning: str | None, field_id: str, source: dict[str, Any]) -> Any:
     repeated = pa.types.is_list(column.type)
     item: Any = column.type.value_type if repeated else column.type
-    shared = {"id": field_id, "name": column.name, "description": meaning, "repeated": repeated or None}
+    context = source["ctx"]
+    shared = {"ctx": context, "id": field_id, "name": column.name, "description": meaning, "repeated": repeated or None}
     if not pa.types.is_struct(item):
         wanted = getattr(library.DataType, TIMES.get(column.name) or TYPES[item])
         return library.Field(**shared, data_types=[wanted], source=library.Source(**source))
     inner: list[Any] = []
     for part in cast(Iterable[Any], item):
-        transforms = [library.Transform(json_path=part.name)]
+        transforms = [library.Transform(ctx=context, json_path=part.name)]
         part_field = library.Field(
+            ctx=context,
             id=f"{field_id}/{part.name}",
             name=part.name,
             data_types=[getattr(library.DataType, TYPES[part.type])],
