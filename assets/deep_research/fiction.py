@@ -154,7 +154,7 @@ class FictionalWorld(FactWorld):
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
         return NameMaker(SeededRandom(*path), NAME_KINDS, taken)
 
-    def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
+    def _path(self, rng: SeededRandom, hops: int) -> list[Relation]:
         """Return such a path. Three of four paths end in a number, a date or an option, the others in a name."""
         ends_in_name = rng.integer_below(4) == 0
         while True:
@@ -175,7 +175,7 @@ class FictionalWorld(FactWorld):
 
     def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
         if operation == "follow":
-            return [self.path(rng, hops)]
+            return [self._path(rng, hops)]
         # What is weighed has two values of one relation.
         steps = hops - 1 if operation == "weigh" else hops
         while True:

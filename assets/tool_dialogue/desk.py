@@ -101,9 +101,6 @@ class ServiceDesk(FactWorld):
         """Return all but one in three, at least one."""
         return facts - facts // 3
 
-    def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
-        return [relations[0] for relations in self.paths(rng, hops, "act")]
-
     def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
         """Return so many matters of one errand, each a part of its own; the one that is told is always among them."""
         errand = self._errand or rng.choice(list(self.domain.errands))

@@ -320,17 +320,13 @@ class TeamWorld(FactWorld):
     def entities(self, path: Sequence[object], taken: Set[str]) -> TeamNames:
         return TeamNames(self, SeededRandom(*path), taken)
 
-    def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
-        """Return relations of which one is about code; the first may be disputed, and longer paths are of a drawn kind."""
-        return self._path_to(self._draw_end(rng) if hops > 1 else "", rng, hops)
-
     def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
         if operation in ("since_when", "still_so"):
             known = [relation for relation in self.relations if relation.name in HELD]
             about_code = [relation for relation in known if CODE_KINDS & {relation.subject, relation.value}]
             return [self._path_to(rng.choice(known if hops > 1 else about_code).name, rng, hops)]
         if operation != "which_of_two":
-            return super().paths(rng, hops, operation)
+            return [self._path_to(self._draw_end(rng) if hops > 1 else "", rng, hops)]
         compared = [relation for relation in self.relations if relation.name in COMPARED]
         while True:
             amount = rng.choice(compared)
@@ -339,6 +335,7 @@ class TeamWorld(FactWorld):
                 return [[*rng.sample(leading, hops - 2), amount], [amount]]
 
     def _path_to(self, end: str, rng: SeededRandom, hops: int) -> list[Relation]:
+        """Return relations of which one is about code; the first may be disputed. `end`: the name of the last one, or any."""
         starts = [relation for relation in self.relations if relation.disputed]
         while True:
             path = [rng.choice(starts)]

@@ -232,16 +232,12 @@ class FactWorld(ABC):
         """Return the source of entities for a cluster of this seeded path; none that are taken."""
 
     @abstractmethod
-    def path(self, rng: SeededRandom, hops: int) -> list[Relation]:
-        """Return relations of which each one's value is the next one's subject; no relation comes twice."""
-
     def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
-        """Return the relations of each part of a question of so many facts.
+        """Return the relations of each part of a question of so many facts: each one's value is the next one's subject.
 
         Of a count: those that lead to what is counted, if any, and one relation as often as there are members. Of `most`: the
         relation that is compared, once for each subject, and another one of these subjects.
         """
-        return [self.path(rng, hops)]
 
     @abstractmethod
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:

@@ -5,7 +5,6 @@ from functools import partial
 from assets.code_qa.session_questions.questions import AskedRule, read_session_question
 from assets.code_qa.team.relations import RULING
 from assets.records.answers import read_date
-from assets.text.words import folded
 from pipelines.embedded.memory_items.known_world import AnswerOwn, KnownWorld, Settles
 
 
@@ -17,16 +16,12 @@ def read_own_question(question: str) -> AnswerOwn | None:
 
 def answer_about_rule(asked: AskedRule, read: Settles) -> str | None:
     """Return whether what is said as of the day counts, or the one rule of the ticket that does not."""
-    counts = read.settled_value(asked.ticket, RULING.name)
-    if counts is None:
-        return None
-    about = [fact for fact in read.facts if (fact.subject, fact.relation) == (folded(asked.ticket), RULING.name)]
     day = read_date(asked.day)
     if day is not None:
-        said = [fact.value for fact in about if fact.weight[1] == day]
-        return ("yes" if counts in said else "no") if said else None
-    others = {fact.value for fact in about} - {counts}
-    return others.pop() if len(others) == 1 else None
+        return read.still_holds(asked.ticket, RULING.name, day)
+    counts = read.settled_value(asked.ticket, RULING.name)
+    others = {fact.value for fact in read.facts_about(asked.ticket, RULING.name)} - {counts}
+    return others.pop() if counts is not None and len(others) == 1 else None
 
 
 KNOWN = KnownWorld(own_question=read_own_question)

@@ -81,11 +81,14 @@ class AskWords:
 class Settles(Protocol):
     """The facts that were read; what they settle."""
 
-    @property
-    def facts(self) -> Sequence[ReadFact]: ...
-
     def settled_value(self, subject: str | None, relation: str) -> str | None:
         """Return the value of the facts that count most; None where there is none, or they disagree."""
+        ...
+
+    def facts_about(self, subject: str, relation: str) -> Sequence[ReadFact]: ...
+
+    def still_holds(self, subject: str, relation: str, said_on: date) -> str | None:
+        """Return yes or no: whether what is said as of the day counts; None where nothing is said then, or nothing counts."""
         ...
 
 

@@ -158,14 +158,22 @@ class FactsRead:
         """Return since when what the part leads to is so; of what was said on a day, whether that is it."""
         subject = self._follow_steps(part.name, part.steps[:-1])
         relation = part.steps[-1].relation
-        value = self.settled_value(subject, relation)
-        if subject is None or value is None:
+        if subject is None or self.settled_value(subject, relation) is None:
             return None
-        about = [fact for fact in self.facts if (fact.subject, fact.relation) == (folded(subject), relation)]
         if said_on is None:
-            return max(fact.weight for fact in about)[1].isoformat()
-        said = {folded(fact.value) for fact in about if fact.weight[1] == said_on}
-        return ("yes" if folded(value) in said else "no") if said else None
+            return max(fact.weight for fact in self.facts_about(subject, relation))[1].isoformat()
+        return self.still_holds(subject, relation, said_on)
+
+    def facts_about(self, subject: str, relation: str) -> Sequence[ReadFact]:
+        return [fact for fact in self.facts if (fact.subject, fact.relation) == (folded(subject), relation)]
+
+    def still_holds(self, subject: str, relation: str, said_on: date) -> str | None:
+        """Return yes or no: whether what is said as of the day counts; None where nothing is said then, or nothing counts."""
+        value = self.settled_value(subject, relation)
+        said = {folded(fact.value) for fact in self.facts_about(subject, relation) if fact.weight[1] == said_on}
+        if value is None or not said:
+            return None
+        return "yes" if folded(value) in said else "no"
 
     def _count_subjects(self, part: ReadPart) -> str | None:
         """Return how many subjects have what the part leads to; None where none has."""

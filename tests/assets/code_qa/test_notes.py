@@ -178,7 +178,7 @@ def test_what_a_patch_breaks_was_executed_and_is_shown_with_the_patch() -> None:
 
 def test_every_kind_of_question_is_asked_as_often_as_another_and_what_happens_twice_as_often() -> None:
     world = made_world()
-    ends = [world.path(SeededRandom("path", number), 2)[-1].name for number in range(700)]
+    ends = [world.paths(SeededRandom("path", number), 2, "follow")[0][-1].name for number in range(700)]
     for kind, relations in QUESTION_KINDS.items():
         times = sum(end in relations for end in ends)
         expected = 200 if kind == "what happens if" else 100
