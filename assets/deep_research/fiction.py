@@ -146,6 +146,7 @@ class FictionalWorld(FactWorld):
     write_prompt = "dr_sources/write"
     standings = STANDINGS
     most_tokens = 260
+    spare_clusters = 1.5  # its documents are shorter than others
     relations = RELATIONS
     document_kinds = ("letter", "minutes", "news", "notice", "memo", "extract")
     statuses = STATUSES
