@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from assets.memory_items.facts import DocumentPlan, Hop
-from assets.memory_items.tasks import MemoryTask, TaskQuestion, TaskRecord
+from assets.memory_items.tasks import AskedTask, MemoryTask, TaskQuestion, TaskRecord
 from assets.records.base import Text
 from assets.tool_dialogue.company import Row
 from assets.tool_dialogue.domain import DomainText, domain_in
@@ -26,8 +26,8 @@ class ToolWorld(TaskRecord):
     plans: tuple[DocumentPlan, ...] = Field(description="the sessions before they are told")
 
 
-class ToolRequest(TaskQuestion):
-    """The request, the rows that it meets, and the calls that are right."""
+class ActedErrand(AskedTask):
+    """What a request takes and how its end is graded; a certificate covers all of it."""
 
     errand: Errand = Field(description="what the customer asks for")
     company: DomainText = Field(description="the company's tables, tools, matters and errands, as JSON")
@@ -37,17 +37,16 @@ class ToolRequest(TaskQuestion):
 
     @property
     def also_certified(self) -> str:
-        return acted_bytes(self)
+        lines = [self.errand.model_dump_json(), self.company, *(row.model_dump_json() for row in self.rows)]
+        return "\n".join([*lines, *(call.model_dump_json() for call in self.calls), *self.said])
 
 
-class ToolTask(MemoryTask):
+class ToolRequest(ActedErrand, TaskQuestion):
+    """The request, the rows that it meets, and the calls that are right."""
+
+
+class ToolTask(ActedErrand, MemoryTask):
     """An accepted task: an agent gets the request, and is graded by the rows in the end and by what it said."""
-
-    errand: Errand = Field(description="what the customer asks for")
-    company: DomainText = Field(description="the company's tables, tools, matters and errands, as JSON")
-    rows: tuple[Row, ...] = Field(description="the rows of the company's tables when the request comes")
-    calls: tuple[Call, ...] = Field(description="the calls that do what was asked, in order")
-    said: tuple[Text, ...] = Field(description="what the customer has to be told in the end, in one message")
 
     @model_validator(mode="after")
     def rows_are_of_the_company(self) -> Self:
@@ -59,19 +58,9 @@ class ToolTask(MemoryTask):
         return self
 
     @property
-    def also_certified(self) -> str:
-        return acted_bytes(self)
-
-    @property
     def names_in_question(self) -> tuple[str, ...]:
         return (*super().names_in_question, self.errand.customer)
 
     @property
     def names_by(self) -> str:
         return WHO.name
-
-
-def acted_bytes(task: ToolRequest | ToolTask) -> str:
-    """Return what a certificate of a tool dialogue covers besides its sessions."""
-    lines = [task.errand.model_dump_json(), task.company, *(row.model_dump_json() for row in task.rows)]
-    return "\n".join([*lines, *(call.model_dump_json() for call in task.calls), *task.said])
