@@ -66,7 +66,9 @@ function sortable(holder) {
     head.setAttribute("aria-sort", (order > 0) === numeric ? "descending" : "ascending");
     body.append(...known, ...rows.filter((row) => !known.includes(row)));
   };
-  heads.forEach((head, place) => head.replaceChildren(el("button", { type: "button", click: () => sort(head, place) }, head.textContent)));
+  // A column of pictures has no order.
+  const ordered = heads.filter((_, place) => [...body.rows].some((row) => row.cells[place].textContent));
+  for (const head of ordered) head.replaceChildren(el("button", { type: "button", click: () => sort(head, heads.indexOf(head)) }, head.textContent));
   return holder;
 }
 

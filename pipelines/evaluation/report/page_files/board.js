@@ -5,6 +5,7 @@ const grouped = (groups) => Object.entries(groups).map(([value, estimate]) => [N
 // Memories that are references, not rivals: they keep nothing, or everything.
 const REFERENCES = ["none", "full-history"];
 const CONDITIONS = [["no_memory", "N: no memory"], ["needed_facts", "O: needed messages"], ["everything", "F: full history"]];
+const LINE = "from 0 to 1"; // the column with the score's interval as a line
 const LONG = 12; // lines of a table that is folded
 const LABEL_ROOM = 0.06; // of the score: what a label of a line is high
 const rivals = (data) => data.runs.filter((run) => !REFERENCES.includes(run.kind));
@@ -18,11 +19,11 @@ function wholePrice(run) {
 }
 
 function boardTable(data, runs) {
-  const scores = data.metric === "memory" ? ["memory", "", "overall"] : ["overall", ""];
+  const scores = data.metric === "memory" ? ["memory", LINE, "overall"] : ["overall", LINE];
   const head = ["memory system", "group", "mode", ...scores, "gain over none", "unscored", "tokens/answer", "memory: $/1000 answers", "reasoner: $/1000"];
   const rows = runs.map((run) => [
     linked(run), run.group, run.mode,
-    ...scores.map((name) => name ? `${shown(run.metrics[name])}${lossMark(run)}` : whisker(run.metrics[data.metric])),
+    ...scores.map((name) => name === LINE ? whisker(run.metrics[data.metric]) : `${shown(run.metrics[name])}${lossMark(run)}`),
     shown(run.isolated?.gain), el("span", { class: run.unscored > data.red ? "bad" : "good" }, percent(run.unscored)),
     figure(run.tokens, 0), ...prices(run),
   ]);
@@ -31,7 +32,7 @@ function boardTable(data, runs) {
 
 function referenceTable(data, references) {
   const runs = references.map((run) => [linked(run), "a run", shown(run.metrics.overall), whisker(run.metrics.overall)]);
-  return table(["reference", "is", "overall", ""], [...runs, ...data.baselines.map((one) => [one.label, "a baseline", shown(one.estimate), whisker(one.estimate)])]);
+  return table(["reference", "is", "overall", LINE], [...runs, ...data.baselines.map((one) => [one.label, "a baseline", shown(one.estimate), whisker(one.estimate)])]);
 }
 
 // Overall against what an answer takes; N, O and F are lines.
