@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 from assets.records.base import Record
 from assets.records.estimate import with_interval
 from dataset_card.card.basic import basic_card
-from dataset_card.card.header import dataset_info
 from dataset_card.release.content import ReleaseExtras
 from dataset_card.release.manifest import CARD, REPORT, REPORT_PAGE, ManifestFile
 
@@ -26,7 +25,6 @@ class ReportedExtras(ReleaseExtras):
             items=self.items,
             tables=rows,
             prompts=content.prompts,
-            info=dataset_info(self.folder, variant=content.recipe.variant, tables=rows),
             template=self.template,
             about=content.form.about,
             report=report,

@@ -41,7 +41,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 class Card:
     """The facts that the card is computed from.
 
-    `tables` gives the rows of each table, `info` the header's `dataset_info`; `prompts` maps a template's name to its
+    `tables` gives the rows of each table; `prompts` maps a template's name to its
     fingerprint; `report` None: none was made; `usage` None: it was not recorded; `example` None: no right answer ever changes.
     """
 
@@ -53,7 +53,6 @@ class Card:
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])
     plots: Mapping[str, Plot] = field(default_factory=dict[str, Plot])
     report: QualityReport | None = None
-    info: Sequence[Mapping[str, Any]] = ()
     example: Example | None = None
     errata: Sequence[SettledErratum] = ()
 
@@ -62,7 +61,7 @@ def render_card(card: Card) -> str:
     """The README of a release, header and all. It is a function of its input: no clock, no path, no version."""
     recipe = shared_recipe(card.recipe)
     verdict = verdict_on_rows(recipe, card.report)
-    header = card_header(recipe, pretty_name=title(recipe), tables=card.tables, tags=TAGS, info=card.info)
+    header = card_header(recipe, pretty_name=title(recipe), tables=card.tables, tags=TAGS, items=card.facts.counts["users"])
     header["source_datasets"] = source_datasets(recipe.pool)
     return (
         _environment()

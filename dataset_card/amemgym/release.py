@@ -17,7 +17,6 @@ from dataset_card.amemgym.plots import Statistics, plots
 from dataset_card.amemgym.reference.data_json import ReferenceError, to_reference
 from dataset_card.amemgym.reference.settings import settings_bytes, settings_of, settings_path
 from dataset_card.amemgym.statements import data_json_path
-from dataset_card.card.header import dataset_info
 from dataset_card.diff.errata_files import (
     ERRATA,
     SETTLED,
@@ -122,7 +121,6 @@ class AMemGymExtras(ReleaseExtras):
             prompts=content.prompts,
             plots=plots(self._statistics, report, example=self._example),
             report=report,
-            info=dataset_info(self.folder, variant=recipe.variant, tables=rows),
             example=self._example,
             errata=errata,
         )

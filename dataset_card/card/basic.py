@@ -1,9 +1,8 @@
 """The card of a benchmark that has no template of its own: what the release holds, how it was made, on which terms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -27,19 +26,17 @@ def basic_card(
     items: int,
     tables: Mapping[str, int],
     prompts: Mapping[str, str],
-    info: Sequence[Mapping[str, Any]],
     template: str = "basic_card.md.j2",
     report: BenchmarkReport | None = None,
     **values: object,
 ) -> str:
-    """The README of a release, header and all; a function of its arguments. `tables` gives the rows of each table,
-    and `info` the header's `dataset_info`.
+    """The README of a release, header and all; a function of its arguments. `tables` gives the rows of each table.
 
     `template` may extend the plain one, and has `values` beside.
     """
     shared = shared_recipe(recipe)
     title = f"Synthesized {benchmark.name} benchmark ({recipe.variant})"
-    header = card_header(shared, pretty_name=title, tables=tables, tags=TAGS, info=info)
+    header = card_header(shared, pretty_name=title, tables=tables, tags=TAGS, items=items)
     return (
         card_templates()
         .get_template(template)

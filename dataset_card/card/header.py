@@ -10,8 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 
 from assets.recipe.recipe import Recipe
@@ -41,11 +39,11 @@ def card_header(
     pretty_name: str,
     tables: Mapping[str, int],
     tags: Sequence[str],
-    info: Sequence[Mapping[str, Any]],
+    items: int,
 ) -> dict[str, Any]:
     """Return the header. `tables` gives the rows of each; an empty one has no configuration, because `datasets` fails on it.
 
-    `info` is the files' `dataset_info`.
+    Columns, rows and bytes the Hub reads from the files.
     """
     variant = recipe.variant
     configs = [{"config_name": variant, "default": True, "data_files": _files(nested_pattern(variant))}]
@@ -57,67 +55,14 @@ def card_header(
         "language": [recipe.language],
         "license": LICENSE_ID.lower(),
         "pretty_name": pretty_name,
-        "size_categories": [size_category(rows_in(info))],
+        "size_categories": [size_category(items + sum(tables.values()))],
         "task_categories": list(TASKS),
         "annotations_creators": ["machine-generated"],
         "language_creators": ["machine-generated"],
         "multilinguality": ["monolingual"],
         "tags": [*tags, *own_tags],
         "configs": configs,
-        "dataset_info": list(map(dict, info)),
     }
-
-
-def dataset_info(folder: Path, *, variant: str, tables: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return columns, rows and bytes of each configuration, as the Hub shows them and `datasets` checks them.
-
-    `num_bytes` are those of the pages before compression. Raises OSError or ArrowException for files that are none.
-    """
-    infos = [{"config_name": variant, **_file_info(folder / nested_path(variant))}]
-    for name, rows in tables.items():
-        if rows:
-            infos.append({"config_name": f"{variant}_{name}", **_file_info(folder / table_path(variant, name))})
-    return infos
-
-
-def _file_info(path: Path) -> dict[str, Any]:
-    # Its annotations are only partly known to type checkers.
-    opened: Any = pq.ParquetFile(path)
-    with opened as file:
-        # The Hub calls bytes what the pages hold before compression.
-        unpacked = sum(file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
-        return {
-            "features": [{"name": column.name, **_feature(column.type)} for column in file.schema_arrow],
-            "splits": [{"name": SPLIT, "num_bytes": unpacked, "num_examples": file.metadata.num_rows}],
-            "download_size": path.stat().st_size,
-            "dataset_size": unpacked,
-        }
-
-
-def _feature(kind: Any) -> dict[str, Any]:
-    """Return a column's type in the words of `datasets`."""
-    if pa.types.is_struct(kind):
-        return {"struct": _fields_of(kind)}
-    if pa.types.is_list(kind):
-        item = kind.value_type
-        if pa.types.is_struct(item):
-            return {"list": _fields_of(item)}
-        inner = _feature(item)
-        # Lists of plain values name the type alone, lists of lists hold the inner list.
-        return {"list": inner.get("dtype", inner)}
-    # The one type that Arrow calls otherwise.
-    return {"dtype": "float64" if str(kind) == "double" else str(kind)}
-
-
-def _fields_of(kind: Any) -> list[dict[str, Any]]:
-    return [{"name": field.name, **_feature(field.type)} for field in kind]
-
-
-def rows_in(info: Sequence[Mapping[str, Any]]) -> int:
-    rows = 0
-    for part in info:
-        rows += sum(split["num_examples"] for split in part["splits"])
-    return rows
 
 
 def size_category(rows: int) -> str:

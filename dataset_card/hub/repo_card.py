@@ -21,6 +21,7 @@ STORY = re.compile(r"^## One user's story\n(.*?)(?=^## |\Z)", re.MULTILINE | re.
 ABOUT = re.compile(r"^# [^\n]*\n\n(.*?)\n\n", re.MULTILINE | re.DOTALL)
 # By these the Hub finds, filters and shows a repository of several variants; each variant's own card has the others.
 HEADER_FIELDS = ("language", "license", "pretty_name", "task_categories", "tags", "configs")
+ANNOTATORS = "annotations_creators"
 FIRST_CHOICE = "base"
 # Counts of a manifest that the table of variants has beside that of the items, which is its first.
 SHOWN_COUNTS = ("periods", "questions")
@@ -236,8 +237,8 @@ def merged_card(base: str | None, *, ours: str, theirs: str, source: str) -> str
         return _card_text(merged_header(None, our_header, their_header), our_body)
     base_header, base_body = split_card(base, source=source)
     header = merged_header(base_header, our_header, their_header)
-    # Only the card of one variant has the columns. Where a page of several follows it, no line stands where it stood.
-    if "dataset_info" in base_header and "dataset_info" not in our_header:
+    # Only the card of one variant names annotators. Where a page of several follows it, no line stands where it stood.
+    if ANNOTATORS in base_header and ANNOTATORS not in our_header:
         return _card_text(header, our_body + _sections_by_hand(base_body, their_body))
     return _card_text(header, merged_text(base_body, our_body, their_body))
 

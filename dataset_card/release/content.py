@@ -22,7 +22,6 @@ from dataset_card.card.benchmark_file import BENCHMARK_FILE, benchmark_file
 from dataset_card.card.header import (
     LICENSE_ID,
     LICENSE_TEXT,
-    dataset_info,
     expectations_path,
     nested_path,
     split_card,
@@ -103,10 +102,7 @@ class ReleaseExtras:
     def documents(self, files: Sequence[ManifestFile], *, rows: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
         """Yield paths and bytes of the files without rows, the card among them; `files` are those with rows."""
         content = self.content
-        info = dataset_info(self.folder, variant=content.recipe.variant, tables=rows)
-        text = basic_card(
-            content.form.benchmark, content.recipe, items=self.items, tables=rows, prompts=content.prompts, info=info
-        )
+        text = basic_card(content.form.benchmark, content.recipe, items=self.items, tables=rows, prompts=content.prompts)
         yield CARD, text.encode()
 
 

@@ -2,9 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -17,7 +15,6 @@ from assets.text.words import count_tokens
 from dataset_card.amemgym.pool import source_datasets
 from dataset_card.card import markdown
 from dataset_card.card.header import size_category, split_card
-from dataset_card.release.loadable import matches
 from dataset_card.release.manifest import CARD, ManifestUsage
 from dataset_card.release_store.folder import write_release
 from tests.support import gate_votes, scenario
@@ -194,22 +191,12 @@ def tokens(text: str) -> list[Token]:
     return [inner for token in parser.parse(text) for inner in [token, *(token.children or [])]]
 
 
-def test_the_header_tells_columns_rows_and_bytes_as_datasets_reads_them(tmp_path: Path) -> None:
-    import datasets  # late: it imports the Hub's client, whose address other tests set before
-
+def test_the_header_tells_the_size_and_leaves_columns_to_the_files(tmp_path: Path) -> None:
     release = write_release(content(), root=tmp_path)
     header = split_card((release.folder / CARD).read_text(encoding="utf-8"), source=CARD)[0]
-    files = {file.path: file for file in release.manifest.files}
-    for info, config in zip(header["dataset_info"], header["configs"], strict=True):
-        (pattern,) = [one["path"] for one in config["data_files"]]
-        file = next(file for path, file in files.items() if matches(path, pattern))
-        schema: Any = pq.read_schema(release.folder / file.path)  # pyright: ignore[reportUnknownMemberType]
-        features: Any = datasets.Features
-        assert info["config_name"] == config["config_name"]
-        assert features._from_yaml_list(info["features"]) == features.from_arrow_schema(schema)
-        assert (info["splits"][0]["num_examples"], info["download_size"]) == (file.rows, file.bytes)
     assert header["size_categories"] == ["n<1K"]
     assert header["source_datasets"] == ["extended|other"]
+    assert "dataset_info" not in header
 
 
 @pytest.mark.parametrize(

@@ -69,12 +69,5 @@ def test_the_page_of_two_variants_tells_a_life_and_a_row_for_each(card: str, fak
     assert "| [extra](extra/README.md) | `extra-v0.1.0` | 2 | 6 | 4 | 4K tokens |" in body
     single = held_files(fake, repo, revision="base-v0.1.0")["README.md"].decode()
     assert "## Quality" in single
-
-
-def test_every_variant_s_card_is_linked_and_its_tag_named(card: str, fake: FakeHub, repo: str) -> None:
-    for variant in ("base", "extra"):
-        assert f"[{variant}]({variant}/README.md)" in card
-        assert f"`{variant}-v0.1.0`" in card
-        assert f"{variant}/README.md" in held_files(fake, repo)
-    assert "release folder as the working directory" not in card
     assert "Path.cwd()" not in card
+    assert {"base/README.md", "extra/README.md"} <= held_files(fake, repo).keys()

@@ -82,9 +82,9 @@ function periodSection(data) {
   const holder = el("div", {});
   const draw = (name) => {
     const longest = Math.max(...data.runs.map((run) => run.periods[name].length));
-    holder.replaceChildren(
+    holder.replaceChildren(el("div", { class: "charts" },
       heatMap(data.runs.map((run) => ({ label: run.label, values: run.periods[name] })), [...Array(longest).keys()], { corner: "period", caption: `${words(name)} at the end of each period` }),
-      periodLines(data, name));
+      periodLines(data, name)));
   };
   draw("memory");
   return [el("form", {}, choice("metric", "Shown", ["memory", ...names.filter((name) => name !== "memory")].map((name) => [name, words(name)]), (event) => draw(event.target.value))), holder];
@@ -101,7 +101,8 @@ const folded = (block) => (block.rows?.length > LONG ? el("details", {}, el("sum
 
 function boardPage(data) {
   const runs = rivals(data), references = data.runs.filter((run) => !runs.includes(run));
-  section("losses", "What became of each answer", outcomeBars(data.runs), rangeLines(data.runs.map((run) => ({ label: run.label, ...run.isolated }))));
+  section("losses", "What became of each answer", el("div", { class: "charts" },
+    outcomeBars(data.runs), rangeLines(data.runs.map((run) => ({ label: run.label, ...run.isolated })))));
   section("leaderboard", "Leaderboard", data.notes.map((note) => el("p", { class: "quiet" }, note)),
     runs.length ? boardTable(data, runs) : null, el("h3", {}, "References, which are no rivals"), referenceTable(data, references));
   section("price", "What an answer takes", scatters(data), el("details", {}, el("summary", {}, "Tokens, money and seconds"), priceTable(data)));
