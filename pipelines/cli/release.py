@@ -45,7 +45,7 @@ from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.verifying.again import NOT_ASKED, ask_again
 from pipelines.evaluation.verifying.verdict import verify_run
 from pipelines.experiments.scoring.leaderboard import board_news, board_problems, runs_by_dataset, runs_of_board
-from pipelines.experiments.scoring.published import not_here, published_problems
+from pipelines.experiments.scoring.published import not_here, publishable_scores, published_problems
 from pipelines.experiments.scoring.twins import TWIN
 from pipelines.home import home
 from pipelines.opening.hub import open_hub, release_reader, tag_registry
@@ -401,11 +401,6 @@ def _named_scores(names: str, *, release: Path) -> tuple[BaselineScore, ...]:
     runs = [name.strip() for name in names.split(",") if name.strip()]
     if not runs:
         return ()
-    # Evaluation is heavy to load, and only scores need it.
-    from pipelines.evaluation.folder import runs_folder
-    from pipelines.evaluation.sources import open_tasks
-    from pipelines.experiments.scoring.published import publishable_scores
-
     tasks = open_tasks(str(release), release_store=open_release_store(home()))
     return publishable_scores(runs, data=tasks.info, folder=runs_folder(home()))
 

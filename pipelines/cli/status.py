@@ -32,8 +32,8 @@ def status(
         raise Problem("Name the variant to make, as in: amemgym status demo --make")
     if variant is not None:
         check_variant(variant)
-    unreadable: list[str] = []
-    found = {name: _look(name) for name in ([variant] if variant else _variants_made(unreadable))}
+    names, problems = ([variant], []) if variant else _variants_made()
+    found = {name: _look(name) for name in names}
     if make and variant is not None and found[variant]:
         entry = entry_of(load_recipe(variant))
         if not as_json:
@@ -47,21 +47,22 @@ def status(
     else:
         for name, assets in found.items():
             _print_status(name, assets)
-    if unreadable:
-        raise Problem(" ".join(unreadable))
+    if problems:
+        raise Problem(" ".join(problems))
 
 
-def _variants_made(unreadable: list[str]) -> list[str]:
-    """Return the variants that were made here, and add what is wrong with recipes that cannot be used."""
+def _variants_made() -> tuple[list[str], list[str]]:
+    """Return the variants that were made here, and what is wrong with recipes that cannot be used."""
     values = open_asset_values(home())
     found: list[str] = []
+    problems: list[str] = []
     for name in variants():
         try:
             if values.find(entry_of(load_recipe(name)).benchmark.key("recipe"), name):
                 found.append(name)
         except RecipeError as error:
-            unreadable.append(str(error))
-    return found
+            problems.append(str(error))
+    return found, problems
 
 
 def _look(variant: str) -> list[OutOfDate]:
