@@ -82,9 +82,9 @@ function periodSection(data) {
   const holder = el("div", {});
   const draw = (name) => {
     const longest = Math.max(...data.runs.map((run) => run.periods[name].length));
-    holder.replaceChildren(el("div", { class: "charts" },
+    holder.replaceChildren(
       heatMap(data.runs.map((run) => ({ label: run.label, values: run.periods[name] })), [...Array(longest).keys()], { corner: "period", caption: `${words(name)} at the end of each period` }),
-      periodLines(data, name)));
+      periodLines(data, name));
   };
   draw("memory");
   return [el("form", {}, choice("metric", "Shown", ["memory", ...names.filter((name) => name !== "memory")].map((name) => [name, words(name)]), (event) => draw(event.target.value))), holder];
