@@ -22,6 +22,7 @@ Hobbies and interests: Vegetable gardening, Running, Photography
 Skills and expertise: Scheduling, Budgeting
 About: Dana Whitfield keeps a calm office and a lively garden."""
 COMMON = {"user_profile": PROFILE, "start_date": "2020-10-01", "language": "English"}
+OF_MESSAGES = {**COMMON, "voice": "I grumble a little before I ask."}
 SCHEMA = {
     "vegetable_growing_trouble": ["insect_infestation", "parched_soil", "leaf_mildew"],
     "vegetable_harvest_preference": ["salad_leaves", "cooking_herbs", "root_crops"],
@@ -65,7 +66,7 @@ def events(changed: Sequence[str], *, objection: str = "", seed: int = 1) -> Any
 def initial_queries(state: Mapping[str, str] = STATE, *, seed: int = 1, objection: str = "") -> Any:
     others = {name: value for name, value in STATE.items() if name not in state}
     values = {
-        **COMMON,
+        **OF_MESSAGES,
         "state_schema": SCHEMA,
         "initial_state": dict(state),
         "other_states": others,

@@ -6,7 +6,16 @@ from typing import Any
 
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import read_value
-from tests.pipelines.embedded.embedded_requests import COMMON, SCHEMA, STATE, ask, events, initial_queries, readings
+from tests.pipelines.embedded.embedded_requests import (
+    COMMON,
+    OF_MESSAGES,
+    SCHEMA,
+    STATE,
+    ask,
+    events,
+    initial_queries,
+    readings,
+)
 
 PERIOD = {"from": "2020-10-01", "to": "2021-01-01"}
 
@@ -35,7 +44,7 @@ def test_an_update_query_puts_the_event_into_the_first_person_or_tells_how_thing
     event = events(["usual_running_surface"])[0]["event"]
     change = {"usual_running_surface": {"old": "stadium_track", "new": "paved_streets"}}
     context = [{"background": event, "state_transition": change}]
-    values = {**COMMON, "state_schema": SCHEMA, "other_states": {}, "period": PERIOD, "context": context}
+    values = {**OF_MESSAGES, "state_schema": SCHEMA, "other_states": {}, "period": PERIOD, "context": context}
     queries = [ask("session_queries/update", values, seed=seed)["queries"][0] for seed in range(20)]
     assert 5 <= sum(event[1:] in query for query in queries) <= 15
     assert {judge(query, list(change)).get("usual_running_surface") for query in queries} <= {"paved_streets", None}
@@ -48,7 +57,7 @@ def test_an_update_query_puts_the_event_into_the_first_person_or_tells_how_thing
 def test_a_value_that_comes_back_in_a_later_period_meets_another_request() -> None:
     change = {"usual_running_surface": {"old": "stadium_track", "new": "paved_streets"}}
     values = {
-        **COMMON,
+        **OF_MESSAGES,
         "state_schema": SCHEMA,
         "other_states": {},
         "context": [{"background": "x", "state_transition": change}],
@@ -113,8 +122,8 @@ def test_a_query_that_leaked_is_refined_without_the_leak() -> None:
 def test_a_variable_that_the_bank_does_not_know_is_served_all_the_same() -> None:
     schema = {"hat {size} <b>": ["very tiny hats", "huge straw hats"], "evenings": ["choir singing", "chess club"]}
     state = {name: choices[0] for name, choices in schema.items()}
-    others: dict[str, str] = {}
-    values = {**COMMON, "state_schema": schema, "initial_state": state, "other_states": others, "words": [30], "whole": False}
+    told = {"state_schema": schema, "initial_state": state, "other_states": dict[str, str](), "words": [30], "whole": False}
+    values = {**OF_MESSAGES, **told}
     queries = ask("session_queries/initial", values)["queries"]
     assert sorted(name for query in queries for name in query["exposed_states"]) == sorted(schema)
     info = {"question": "Which hat?", "required_info": schema, "language": "English"}

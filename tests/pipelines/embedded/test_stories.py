@@ -8,7 +8,7 @@ import pytest
 from assets.text.words import spells
 from pipelines.embedded.bank import load_bank
 from pipelines.embedded.reader import read_value
-from tests.pipelines.embedded.embedded_requests import COMMON, PROFILE, SCHEMA, STATE, ask, by_number, events
+from tests.pipelines.embedded.embedded_requests import COMMON, OF_MESSAGES, PROFILE, SCHEMA, STATE, ask, by_number, events
 
 PERIOD = {"from": "2020-10-01", "to": "2021-01-01"}
 TROUBLE = {
@@ -94,7 +94,7 @@ def test_an_event_that_spells_a_value_of_another_variable_is_not_told_in_a_query
     event = "Rented a kitchen with just two gas burners, and flip every flat round over the flame now"
     change = {variable: {"old": "full_size_oven", "new": "stovetop_skillet"}}
     values = {
-        **COMMON,
+        **OF_MESSAGES,
         "state_schema": {variable: load_bank().values[variable]},
         "other_states": {"camping_cooking_method": "open_fire"},
         "period": PERIOD,
