@@ -1,20 +1,12 @@
 """The relations of the fictional world: each subject has one value of each, which a document may state."""
 
 from collections.abc import Mapping, Sequence, Set
+from pathlib import Path
 
-from assets.deep_research.occasions import CAUSES, MISTAKES, OF_STATUS, ORDINARY
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Status
-from assets.memory_items.world.relations import (
-    PERSON,
-    FactWorld,
-    NameKind,
-    NameMaker,
-    Occasion,
-    Relation,
-    name_stem,
-    spoken,
-)
+from assets.memory_items.world.occasions import Occasion, read_occasions
+from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Relation, name_stem, spoken
 from assets.recipe.document_tasks import Operation
 
 PLACE_ENDS = ("borough", "bridge", "dal", "fell", "ford", "gate", "haven", "holm", "mere", "mouth", "stead", "wold")
@@ -113,6 +105,7 @@ COMPARED = (*ADDED, "height", "launch", "registration", "birth", "end")
 COUNTED = ("maker", "designer", "proof", "seat", "director", "supplier", "hometown", "teacher", "lead", "site", "instrument")
 MOST_LEADING = 2  # facts that lead to what is counted
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
+OCCASIONS = read_occasions(Path(__file__).with_name("occasions.yaml"))
 STANDINGS: Mapping[Status, str] = {"plain": "on record", "certified": "certified", "unconfirmed": "said without confirmation"}
 
 
@@ -204,10 +197,10 @@ class FictionalWorld(FactWorld):
         return paths
 
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
-        return OF_STATUS.get(status) or ORDINARY[relation.name]
+        return OCCASIONS.of_status.get(status) or OCCASIONS.ordinary[relation.name]
 
     def causes_of(self, relation: Relation) -> Sequence[str]:
-        return CAUSES.get(relation.name, MISTAKES)
+        return OCCASIONS.causes.get(relation.name, OCCASIONS.mistakes)
 
     def material(self, plan: DocumentPlan) -> Mapping[str, str]:
         """A document is of the day of its facts; two people and a town are its own."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence, Set
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import PROMPT
 from assets.memory_items.facts import UNDONE, DocumentPlan, Statement, Status
-from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Occasion, Relation, spoken
+from assets.memory_items.world.occasions import Occasion
+from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Relation, spoken
 from assets.recipe.document_tasks import Operation
 from assets.tool_dialogue.company import Company, drawn_rows
 from assets.tool_dialogue.domain import CUSTOMERS, NAME, STAFF, Domain
@@ -95,7 +96,7 @@ class ServiceDesk(FactWorld):
         return NameMaker(SeededRandom(*path), NAME_KINDS, {*taken, self._customer})
 
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
-        return [Occasion(kind, reason) for kind in SESSION_KINDS for reason in REASONS]
+        return [Occasion(kind, reason, also=None) for kind in SESSION_KINDS for reason in REASONS]
 
     def num_disputed(self, facts: int) -> int:
         """Return all but one in three, at least one."""

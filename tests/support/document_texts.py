@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from assets.memory_items.documents import PARAGRAPHS, PROMPT, ItemDocument, SizedItem, told_around
 from assets.memory_items.facts import Fact
 from assets.memory_items.tasks import MemoryTask
-from assets.memory_items.world.relations import Occasion, Relation
+from assets.memory_items.world.occasions import Occasion
+from assets.memory_items.world.relations import Relation
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 DAY = re.compile(r"\b\d{1,2} [A-Z][a-z]+ \d{4}\b")

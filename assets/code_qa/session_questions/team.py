@@ -9,7 +9,8 @@ from assets.code_qa.team.relations import OUTCOME, RULING
 from assets.code_qa.team.world import TeamNames, TeamWorld, is_awkward, keep_tellable
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import Hop, Status
-from assets.memory_items.world.relations import NameMaker, Occasion, Relation
+from assets.memory_items.world.occasions import Occasion
+from assets.memory_items.world.relations import NameMaker, Relation
 from assets.recipe.document_tasks import Operation
 
 MOST_CHARACTERS = 120  # of an assertion
@@ -89,7 +90,7 @@ class SessionWorld(TeamWorld):
 
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
         """Of whatever kind: a session of work has more than one occasion."""
-        return [Occasion(kind, WORKED_ON) for kind in self.document_kinds]
+        return [Occasion(kind, WORKED_ON, also=None) for kind in self.document_kinds]
 
     def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str]:
         """Every session ran a call, of the function that it is about where there is one."""

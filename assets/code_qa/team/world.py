@@ -3,12 +3,12 @@
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from pathlib import Path
 from typing import NamedTuple, Self, TypeVar
 
 from assets.code_qa.packages.vocabulary import CodeVocabulary, code_vocabulary
 from assets.code_qa.records.behaviours import Behaviour, CallResult, CodeBehaviours, NearMiss
 from assets.code_qa.records.sources import CodeSources
-from assets.code_qa.team.occasions import CAUSES, ORDINARY
 from assets.code_qa.team.relations import (
     BREAKS,
     COMPARED,
@@ -29,7 +29,8 @@ from assets.code_qa.team.source_lines import source_words
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import PROMPT
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
-from assets.memory_items.world.relations import FactWorld, NameKind, NameMaker, Occasion, Relation, spoken
+from assets.memory_items.world.occasions import Occasion, read_occasions
+from assets.memory_items.world.relations import FactWorld, NameKind, NameMaker, Relation, spoken
 from assets.recipe.code_qa import PackageRecipe
 from assets.recipe.document_tasks import Operation
 from assets.text.words import folded, words_of
@@ -67,6 +68,7 @@ SERVICE_ENDS = (
     "gateway",
     "sync",
 )
+OCCASIONS = read_occasions(Path(__file__).with_name("occasions.yaml"))
 REGIONS = ("", "-eu", "-us", "-apac", "-latam", "-north", "-beta")
 WRAPPER_ENDS = ("call", "guard", "step", "shim", "gate", "pass")
 WRAPPED = ("text", "input", "record", "row", "batch", "field")
@@ -376,10 +378,10 @@ class TeamWorld(FactWorld):
         return function if function in self.functions else ""
 
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
-        return ORDINARY[relation.name]
+        return OCCASIONS.ordinary[relation.name]
 
     def causes_of(self, relation: Relation) -> Sequence[str]:
-        return CAUSES.get(relation.value, ())
+        return OCCASIONS.causes.get(relation.value, ())
 
     def session(self, statement: Statement) -> str:
         """Return the call as it is typed, and its result, or the traceback whose last line begins with the error's name."""

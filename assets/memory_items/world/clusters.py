@@ -13,7 +13,8 @@ from datetime import date, timedelta
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import Role
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
-from assets.memory_items.world.relations import FactWorld, Occasion, Relation, comparable, nearby_values, random_date
+from assets.memory_items.world.occasions import Occasion
+from assets.memory_items.world.relations import FactWorld, Relation, comparable, nearby_values, random_date
 from assets.recipe.document_tasks import Operation
 
 PARALLEL_CHAINS = 2

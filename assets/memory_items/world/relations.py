@@ -8,6 +8,7 @@ from typing import get_args
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
+from assets.memory_items.world.occasions import Occasion
 from assets.recipe.document_tasks import Operation
 from assets.records.answers import AnswerKind, read_date
 
@@ -54,18 +55,6 @@ class Relation:
             if kind == self.value:
                 return kind
         return "name"
-
-
-@dataclass(frozen=True)
-class Occasion:
-    """Why a document of this kind is written; `reason` has {subject}.
-
-    `also` names relations of the subject of which the same occasion tells one as well; None: one or two of any.
-    """
-
-    kind: str
-    reason: str
-    also: tuple[str, ...] | None = None
 
 
 def random_date(rng: SeededRandom, *, first_year: int = FIRST_YEAR, years: int = DOCUMENT_YEARS) -> date:

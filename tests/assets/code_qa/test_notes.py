@@ -9,9 +9,8 @@ from assets.code_qa.documents import CODE_DOCUMENTS
 from assets.code_qa.packages.vocabulary import code_vocabulary
 from assets.code_qa.questions import shown_code
 from assets.code_qa.records.behaviours import Behaviour, CallResult
-from assets.code_qa.team import occasions
 from assets.code_qa.team.relations import EXECUTED, NOTE_KINDS, OUTCOME, QUESTION_KINDS, RELATIONS, SHOWN, WRONG_RESULT
-from assets.code_qa.team.world import TeamWorld, is_telling, keep_tellable, patches_of
+from assets.code_qa.team.world import OCCASIONS, TeamWorld, is_telling, keep_tellable, patches_of
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.documents import PARAGRAPHS
@@ -102,7 +101,7 @@ def told(statement: Statement, world: TeamWorld, *, kind: str = "bug report") ->
 
 
 def test_each_fact_has_occasions_and_what_else_these_tell_is_of_the_same_subject() -> None:
-    check_occasions(TeamWorld.relations, TeamWorld.document_kinds, occasions.ORDINARY)
+    check_occasions(TeamWorld.relations, TeamWorld.document_kinds, OCCASIONS.ordinary)
 
 
 def test_the_examples_of_the_prompt_obey_its_rules() -> None:

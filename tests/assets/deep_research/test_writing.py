@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from assets.deep_research import occasions
-from assets.deep_research.fiction import RELATIONS, WORLD
-from assets.deep_research.occasions import CAUSES, MISTAKES
+from assets.deep_research.fiction import OCCASIONS, RELATIONS, WORLD
 from assets.deep_research.sources import write_sources
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.facts import DocumentPlan, Statement
@@ -97,8 +95,8 @@ def test_the_examples_of_the_prompt_obey_its_rules() -> None:
         )
         told = PlannedText(WORLD, plan, (plan,))
         (shown,) = json.loads(given["facts"])
-        because = shown.pop("because", MISTAKES[0])
-        assert because in (*MISTAKES, *CAUSES["mayor"])
+        because = shown.pop("because", OCCASIONS.mistakes[0])
+        assert because in (*OCCASIONS.mistakes, *OCCASIONS.causes["mayor"])
         assert str(told.variables["facts"]).startswith(str([shown]).removesuffix("}]"))
         assert list(told.problems(WrittenText.model_validate_json(reply.text))) == []
 
@@ -163,7 +161,7 @@ def test_the_embedded_model_tells_facts_in_many_ways_in_documents_that_are_about
 
 
 def test_each_fact_has_occasions_and_what_else_these_tell_is_of_the_same_subject() -> None:
-    check_occasions(WORLD.relations, WORLD.document_kinds, occasions.ORDINARY)
+    check_occasions(WORLD.relations, WORLD.document_kinds, OCCASIONS.ordinary)
 
 
 def test_a_document_tells_one_fact_that_may_be_needed_and_at_most_one_that_its_occasion_brings() -> None:
