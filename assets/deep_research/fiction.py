@@ -143,7 +143,7 @@ class FictionalWorld(FactWorld):
     relations = RELATIONS
     document_kinds = ("letter", "minutes", "news", "notice", "memo", "extract")
     statuses = STATUSES
-    tells_replaced = True
+    tells_why = True
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
         return NameMaker(SeededRandom(*path), NAME_KINDS, taken)

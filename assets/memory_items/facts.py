@@ -24,7 +24,7 @@ class Statement(Record):
     value: Text = Field(description="the subject's value of the relation")
     as_of: date = Field(description="the day as of which it holds")
     status: Status = Field(description="how sure the document is of it")
-    replaces: date | None = Field(default=None, description="the day of what another document says, which it replaces")
+    is_new: bool = Field(default=False, description="whether something else held before, and the document says why no more")
 
 
 class DocumentPlan(Record):

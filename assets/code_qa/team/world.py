@@ -292,7 +292,7 @@ class TeamWorld(FactWorld):
     most_tokens = 400
     dated_titles = True
     spare_clusters = 3.0
-    tells_replaced = True
+    tells_why = True
     relations = RELATIONS
     document_kinds = NOTE_KINDS
     statuses = STATUSES

@@ -23,7 +23,6 @@ COUNTED_BESIDE = (0, 1, -1)
 COMPARING = ("order", "most", "which_of_two")
 ABOUT_LAST = ("since_when", "still_so")  # operations that need another value of the last fact
 MOST_RIVALS_TRIED = 50
-MOST_DAYS_HELD = 900  # before something replaces what was said
 # Hops and parallel chains of small clusters, by which a task comes near its length without cutting one of them.
 SMALL_CLUSTERS = ((1, 0), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (4, 0))
 
@@ -280,7 +279,7 @@ class _ClusterMaker:
             self._plan(loses, wrong, day=later, status="plain")
         elif self._rng.bernoulli(0.5):
             status = self._rng.choice(self._world.statuses)
-            self._plan(counts, hop, day=later, status=status, replaces=earlier if self._world.tells_replaced else None)
+            self._plan(counts, hop, day=later, status=status, is_new=self._world.tells_why)
             self._plan(loses, wrong, day=earlier, status=status)
         else:
             # Rarely enough that a certified document is no more likely to be asked about than another.
@@ -307,14 +306,12 @@ class _ClusterMaker:
     def _plan_undisputed(self, role: Role, hop: Hop) -> None:
         day = random_date(self._rng)
         status = self._rng.choice(self._world.statuses)
-        # As many of what nobody asks about replace something as of what is asked about; what they replace is in no document.
-        told = self._world.tells_replaced and role != "support" and not self._world.settles_with_several
-        replaces = day - timedelta(days=1 + self._rng.integer_below(MOST_DAYS_HELD))
-        chosen = told and self._rng.integer_below(5) == 0
-        self._plan(role, hop, day=day, status=status, replaces=replaces if chosen else None)
+        # As much of what nobody asks about is new as of what is asked about; what held before is in no document.
+        told = self._world.tells_why and role != "support" and not self._world.settles_with_several
+        self._plan(role, hop, day=day, status=status, is_new=told and self._rng.integer_below(5) == 0)
 
-    def _plan(self, role: Role, hop: Hop, *, day: date, status: Status, replaces: date | None = None) -> None:
-        said = [Statement(**dict(hop), as_of=day, status=status, replaces=replaces)]
+    def _plan(self, role: Role, hop: Hop, *, day: date, status: Status, is_new: bool = False) -> None:
+        said = [Statement(**dict(hop), as_of=day, status=status, is_new=is_new)]
         relation = self._world.relation(hop.relation)
         # What says who is meant is about that person.
         about = hop.subject if relation is not self._world.found_by else hop.value

@@ -178,9 +178,9 @@ class FactWorld(ABC):
     shown and not said.
     `shares_values`: whether a value of one subject may be said of another. `settles_with_several`: whether the subjects beside
     the one that is asked about have as many documents as that one. `found_by`: the relation whose value is such a subject,
-    where a question names what the subject is, and not its name. `tells_replaced`: whether a document says of which day the
-    other is that it replaces. `written_counts`: whether in a third of conflicts an earlier certified value counts against a
-    later plain one. `undoing`: by relation the relation of a value that was taken back; each subject has one such value.
+    where a question names what the subject is, and not its name. `tells_why`: whether a document says why what held before
+    holds no more. `written_counts`: whether in a third of conflicts an earlier certified value counts against a later plain
+    one. `undoing`: by relation the relation of a value that was taken back; each subject has one such value.
     `standings` are the words by which a writer is told how sure a document is of a fact. `dated_titles`: whether a title has
     the day of the document, and no name or value. `spare_clusters`: times as many clusters as are needed for filler, as some
     have a name of the task's own chain. `most_tokens`: of a text, so that what is needed fits into what a memory gives back.
@@ -204,7 +204,7 @@ class FactWorld(ABC):
     shares_values: bool = True
     settles_with_several: bool = False
     found_by: Relation | None = None
-    tells_replaced: bool = False
+    tells_why: bool = False
     written_counts: bool = False
     undoing: Mapping[str, Relation] = {}
 

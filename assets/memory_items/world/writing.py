@@ -135,12 +135,10 @@ class PlannedText:
         said = said_plainly(self.world.relation(statement.relation), statement)
         fact = {"fact": said, "name": statement.subject, "value": statement.value, "day": day}
         fact["standing"] = self.world.standings[statement.status]
+        causes = self.world.causes_of(self.world.relation(statement.relation))
         # Hearsay takes the place of nothing, though the later of two may count.
-        if statement.replaces and statement.status != "unconfirmed":
-            fact["replaces"] = spoken(statement.replaces)
-            causes = self.world.causes_of(self.world.relation(statement.relation))
-            if causes:
-                fact["because"] = SeededRandom(self.plan.document_id, "because").choice(causes)
+        if causes and statement.is_new and statement.status != "unconfirmed":
+            fact["because"] = SeededRandom(self.plan.document_id, "because").choice(causes)
         return fact
 
     def expect_usable(self, text: WrittenText) -> WrittenText:

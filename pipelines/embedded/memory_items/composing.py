@@ -85,8 +85,7 @@ class _DocumentDraft:
         opening = self._capital(self._expand(f"{self.kind} opening", things))
         if self.kind == "extract":
             rows = [self._row(fact) for fact in said]
-            replacing = [fact for fact in said if "replaces" in fact]
-            remarks = self._paragraph([*map(self._replaced, replacing), *self._remarks(2, things)])
+            remarks = self._paragraph(self._remarks(2, things))
             paragraphs = ["\n".join([opening, *rows]), remarks]
         else:
             paragraphs = [opening, *self._body(said, shown, things)]
@@ -125,13 +124,8 @@ class _DocumentDraft:
         """Return the sentences that tell a fact, its source in one with it or before it."""
         inner = self._slots_of(fact)
         if self.rng.bernoulli(0.3):
-            text = self._expand("inline", inner)
-        else:
-            text = f"{self._expand('lead', inner)} {self._expand('follow', inner)}"
-        return f"{text} {self._replaced(fact)}" if "replaces" in fact else text
-
-    def _replaced(self, fact: Mapping[str, str]) -> str:
-        return self._expand("replaced", {"replaced_day": fact["replaces"]})
+            return self._expand("inline", inner)
+        return f"{self._expand('lead', inner)} {self._expand('follow', inner)}"
 
     def _row(self, fact: Mapping[str, str]) -> str:
         phrase = self.speech.relation_of(fact).phrase.replace("{x}", fact["name"])

@@ -104,9 +104,7 @@ def test_the_examples_of_the_prompt_obey_its_rules() -> None:
 def statement_of(fact: dict[str, str]) -> Statement:
     """The statement that a prompt's fact tells."""
     statuses = {words: status for status, words in WORLD.standings.items()}
-    rest: dict[str, Any] = {"status": statuses[fact["standing"]], "as_of": day_of(fact["day"])}
-    if "replaces" in fact:
-        rest["replaces"] = day_of(fact["replaces"])
+    rest: dict[str, Any] = {"status": statuses[fact["standing"]], "as_of": day_of(fact["day"]), "is_new": "because" in fact}
     for relation in RELATIONS:
         statement = Statement(subject=fact["name"], relation=relation.name, value=fact["value"], **rest)
         if said_plainly(relation, statement) == fact["fact"]:
