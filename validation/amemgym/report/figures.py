@@ -98,7 +98,6 @@ def draw_shortcut_accuracies(lines: Sequence[ShortcutLine], axes: Axes) -> None:
     """Draw a row per line: its accuracy with interval, a guess, and what it has to exceed to be beyond its limit."""
     from matplotlib.lines import Line2D
 
-    furthest = 0.0
     for row, line in enumerate(lines):
         ends = [100 * end for end in (line.accuracy.low, line.accuracy.high) if end is not None]
         colour = COLOUR_OF_VERDICT.get(line.verdict, DARK)
@@ -107,10 +106,8 @@ def draw_shortcut_accuracies(lines: Sequence[ShortcutLine], axes: Axes) -> None:
         axes.plot(100 * line.random, row, color="black", marker="|", markersize=9)
         if line.verdict != "unlimited":
             axes.plot(100 * line.threshold, row, color=BRIGHT, marker="|", markersize=11, markeredgewidth=2.5)
-        # A limit of 1 says that there is none.
-        furthest = max(furthest, line.accuracy.value or 0.0, line.accuracy.high or 0.0, line.threshold % 1)
     axes.set_yticks(range(len(lines)), [line.shortcut for line in lines])
-    axes.set(xlabel="right, % of (question, period) pairs", xlim=(0, min(102.0, 100 * furthest + 12)))
+    axes.set(xlabel="right, % of (question, period) pairs", xlim=(-1, 101))
     axes.invert_yaxis()
     keys: list[Line2D] = []
     for label, colour, marker in (
