@@ -10,6 +10,7 @@ RESULT_OF = "Result of "  # how the message with what a tool gave back begins
 MOST_OF_RESULT = 20_000  # characters of what one call gives back
 CUT = " ... (cut)"
 RECALL = "recall"  # the tool by which an agent asks its memory
+RESULT_OF_RECALL = f"{RESULT_OF}{RECALL}:"
 
 
 class Argument(BaseModel):

@@ -7,14 +7,15 @@ cache, so that a run that goes on takes the same steps and pays nothing twice.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from assets.llm.actions import RECALL, read_action, result_message
+from assets.llm.actions import RECALL, RESULT_OF_RECALL, read_action
 from assets.llm.answer_text import UnusableReply
 from assets.text.words import count_tokens
 from assets.worlds.steps import MOST_STEPS, UNUSABLE, EpisodeStep, goes_round, take_step
 from assets.worlds.world import World
 from prompts.template import Message
 
-WINDOW_TOKENS = 8_000  # of the dialogue that stays in sight, beside the instructions
+WINDOW_TOKENS = 8_000  # of the dialogue that stays in sight, beside the instructions and what a memory gave
+MOST_TOKENS = 100_000  # of all that is in sight
 
 # Asks for the next action, with the messages that are out of sight, and those in sight; the oldest first.
 Ask = Callable[[Sequence[Message], Sequence[Message]], Awaitable[str]]
@@ -71,17 +72,22 @@ async def _take_model_step(world: World, reply: str, *, hear: Hear | None, recal
         return EpisodeStep(reply=reply, did="said", seen=seen, user=user)
     if recall is not None and action.action == "call" and action.tool == RECALL:
         found = await recall(action.arguments_by_name.get("query", ""))
-        return EpisodeStep(reply=reply, did="looked", seen=result_message(RECALL, found))
+        return EpisodeStep(reply=reply, did="looked", seen=f"{RESULT_OF_RECALL}\n{found}")
     return await asyncio.to_thread(take_step, world, reply)
 
 
 def in_sight(messages: Sequence[Message], window: int = WINDOW_TOKENS) -> list[Message]:
-    """Return the newest messages that a window of so many tokens holds, the oldest first; the last one always."""
-    left = window
+    """Return the newest messages that a window of so many tokens holds, the oldest first; the last one always.
+
+    What a memory gave takes none of its room, as where it stands in the instructions.
+    """
+    left, room = window, MOST_TOKENS
     kept: list[Message] = []
     for message in reversed(messages):
-        left -= count_tokens(message.content)
-        if left < 0 and kept:
+        tokens = count_tokens(message.content)
+        room -= tokens
+        left -= 0 if message.content.startswith(RESULT_OF_RECALL) else tokens
+        if min(left, room) < 0 and kept:
             break
         kept.append(message)
     return kept[::-1]

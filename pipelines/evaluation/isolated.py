@@ -38,11 +38,14 @@ def contents_of(*, facts: Sequence[str], everything: Sequence[str], tokens: int)
 
 
 class Recalling(Protocol):
-    """The side that is asked: it recalls for a query, and answers from recalled texts. A whole agent recalls nothing."""
+    """The side that is asked: it recalls for a query, and answers from recalled texts. A whole agent recalls nothing.
+
+    `tokens`: what may be recalled at once, also in an answer for which an agent asks its memory itself.
+    """
 
     async def recall(self, query: str, *, tokens: int) -> Sequence[str]: ...
 
-    async def answer(self, recalled: Sequence[str], task: Task) -> str: ...
+    async def answer(self, recalled: Sequence[str], task: Task, *, tokens: int) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class ReasonerWithMemory:
         source = sum(len(text.encode()) for text in texts)
         count_work(MemoryWork(events=len(texts), source_bytes=source, stored_bytes=await self.memory.stored_bytes()))
 
-    async def answer(self, recalled: Sequence[str], task: Task) -> str:
+    async def answer(self, recalled: Sequence[str], task: Task, *, tokens: int = 0) -> str:
         return await self.reasoner.answer(recalled, task)
 
 
@@ -154,7 +157,7 @@ async def answer_from(
 ) -> Answer[T]:
     """Return the answer from these texts; none where the endpoint refuses this very request. Other requests go on."""
     try:
-        answer = await ask(task, partial(subject.answer, texts))
+        answer = await ask(task, partial(subject.answer, texts, tokens=budget))
     except (RequestFailed, CallLost) as failed:
         answer = _refuse_answer(failed)
     return replace(answer, kind=kind, budget=budget)

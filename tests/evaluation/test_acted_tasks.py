@@ -76,6 +76,11 @@ def test_what_an_agent_asks_its_memory_for_counts_as_recalled(tmp_path: Path) ->
     assert row.evidence_recalled > 0
 
 
+def test_a_point_of_the_curve_bounds_what_an_agent_is_given_that_asks_its_memory_itself(tmp_path: Path) -> None:
+    found = answers(tmp_path, "full-history", recall_at="tool", curve=(1,), conditions=())
+    assert (found["question"].status, found["at_budget"].status) == ("right", "unknown")
+
+
 def test_a_memory_that_keeps_everything_does_the_errand_and_its_steps_are_kept(tmp_path: Path) -> None:
     row = answers(tmp_path, "full-history")["question"]
     assert row.status == "right"
@@ -118,8 +123,8 @@ def test_a_memory_is_asked_when_the_run_says_so(tmp_path: Path, recall_at: Recal
     assert figures["fired"].value == 1
     assert figures["gave"].value == 1
     steps = figures["steps"].value or 0
-    # Beside the first time, before each action or before each of two writes; as a tool for who is meant, then for a matter.
-    assert figures["asked"].value == {"start": 1, "step": steps, "write": 3, "tool": 2}[recall_at]
+    # Beside the first time, before each action or before each of two writes; as a tool for who is meant, with which all comes.
+    assert figures["asked"].value == {"start": 1, "step": steps, "write": 3, "tool": 1}[recall_at]
     # A call that writes is chosen twice.
     assert len(asked) == steps + (recall_at == "write" and (figures["writes"].value or 0))
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from assets.llm.actions import RECALL, RESULT_OF
+from assets.llm.actions import RECALL, RESULT_OF, RESULT_OF_RECALL
 from assets.worlds.tools import Call
 from pipelines.embedded.task import PromptTask, PromptTurn
 
@@ -38,5 +38,5 @@ def recall_once(query: str, task: PromptTask) -> dict[str, Any] | None:
 
 def recalled_texts(task: PromptTask) -> str:
     """Return what a memory gave: the texts in the instructions, and the results of searches."""
-    found = [text for text in task.user_texts if text.startswith(f"{RESULT_OF}{RECALL}:")]
+    found = [text for text in task.user_texts if text.startswith(RESULT_OF_RECALL)]
     return "\n".join([task.system, *found])

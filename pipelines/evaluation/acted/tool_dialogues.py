@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from assets.llm.actions import RECALL, RESULT_OF
+from assets.llm.actions import RESULT_OF_RECALL
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.records import ToolTask
 from assets.worlds.steps import read_episode, replay_steps
@@ -22,7 +22,6 @@ from pipelines.evaluation.timeline.context import EvaluationContext
 from pipelines.memories.contract import Task
 from prompts.template import Message
 
-RESULT_OF_RECALL = f"{RESULT_OF}{RECALL}:"
 BUDGET = 0.1  # of the shortest history's tokens, as recalled text
 
 
@@ -86,12 +85,12 @@ class ActingReasoner:
     async def recall(self, query: str, *, tokens: int) -> Sequence[str]:
         return await self.reasoner.recall(query, tokens=tokens) if self.manifest.recall_at != "tool" else []
 
-    async def answer(self, recalled: Sequence[str], task: Task) -> str:
+    async def answer(self, recalled: Sequence[str], task: Task, *, tokens: int) -> str:
         """Return all steps of an episode as text."""
         manifest = self.manifest
-        source = Sessions(self.reasoner, manifest.tokens) if self.reasoner.memory is not None else None
+        source = Sessions(self.reasoner, tokens) if self.reasoner.memory is not None else None
         known = None if source is not None and manifest.recall_at == "tool" else recalled
-        agent = Agent(self.reasoner, ToolDialogue(self.request), manifest, task.query, source, manifest.tokens, known)
+        agent = Agent(self.reasoner, ToolDialogue(self.request), manifest, task.query, source, tokens, known)
         return await agent.act()
 
 

@@ -147,7 +147,7 @@ class AgentSubject:
     async def recall(self, query: str, *, tokens: int) -> Sequence[str]:
         return []
 
-    async def answer(self, recalled: Sequence[str], task: Task) -> str:
+    async def answer(self, recalled: Sequence[str], task: Task, *, tokens: int) -> str:
         ask = partial(self.host.call, "answer", self.methods["answer"], task.text)
         return checked_text(self.host.name, "answer", await self.host.retries.call("answer", ask))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from assets.llm.actions import MOST_OF_RESULT, RESULT_OF, read_action
+from assets.llm.actions import MOST_OF_RESULT, RESULT_OF, RESULT_OF_RECALL, read_action
 from assets.llm.answer_text import UnusableReply
 from assets.worlds.steps import MOST_STEPS, UNUSABLE, read_episode, replay_steps, written_episode
 from pipelines.agents.episode import WINDOW_TOKENS, in_sight, run_episode
@@ -123,6 +123,13 @@ def test_the_oldest_messages_leave_the_window_and_the_last_one_never_does() -> N
     messages = [Message("user", "first"), Message("assistant", "word " * WINDOW_TOKENS), Message("user", "last")]
     assert [message.content for message in in_sight(messages)] == ["last"]
     assert in_sight([Message("user", "word " * (2 * WINDOW_TOKENS))])
+
+
+def test_what_a_memory_gave_takes_no_room_of_the_window_as_long_as_all_fits_a_model() -> None:
+    given = Message("user", f"{RESULT_OF_RECALL}\n{'word ' * WINDOW_TOKENS}")
+    messages = [Message("user", "first"), given, given, Message("user", "last")]
+    assert in_sight(messages) == messages
+    assert in_sight([messages[0], *[given] * 20]) == [given] * 12
 
 
 def test_an_episode_written_down_can_be_done_again() -> None:
