@@ -83,8 +83,20 @@ def test_a_deleted_value_is_found_in_what_is_recalled_at_each_moment(tmp_path: P
 
 
 def test_what_is_dropped_when_the_memory_settles_is_there_until_then_and_leaks_after_the_mail(tmp_path: Path) -> None:
-    found = figures(evaluated(tmp_path, f"{BAD_MEMORIES}:ForgetsWhenItSettles"), "moment")
+    run = evaluated(tmp_path, f"{BAD_MEMORIES}:ForgetsWhenItSettles")
+    found = figures(run, "moment")
     assert [found[moment]["leaked"].value for moment in MOMENTS] == [1.0, 0.0, 1.0, 1.0]
+    assert figures(run, "correction")["come back"]["leaked"].value == 1.0
+
+
+def test_corrections_are_taken_up_followed_and_kept_to_their_fact_and_day(tmp_path: Path) -> None:
+    full = figures(evaluated(tmp_path, "full-history"), "correction")
+    none = figures(evaluated(tmp_path, "none"), "correction")
+    assert {found["right"].value for found in full.values()} == {1.0}
+    assert none["taken up"].count > none["taken up, 0 to 3 sessions later"].count > 0
+    # A value of a day before is never right by saying nothing; a fact that was withdrawn is.
+    assert none["before"]["not_known"].value == 1.0
+    assert (none["taken up"]["right"].value or 0) > 0
 
 
 def test_facts_stand_in_report_board_and_comparison(tmp_path: Path) -> None:

@@ -13,7 +13,12 @@ from pipelines.evaluation.records import AnswerRow, RunManifest
 from pipelines.evaluation.report.numbers import format_number, metric_label
 from pipelines.evaluation.report.sections import ReportSection, ReportTable
 
+AT_ONCE = "at once"
+SETTLED = "settled"
+TOLD_AGAIN = "told again"
 END = "end of the life"
+MOMENTS = (AT_ONCE, SETTLED, TOLD_AGAIN, END)
+DAY_BEFORE = "a day before the last change"
 ALL = "all"
 OF_FACT = "fact "  # how the names of counts begin that are of one kind
 OUTCOMES = ("right", "stale", "invented", "leaked", "not_known")
@@ -47,6 +52,7 @@ class FactMetrics(OwnMetrics):
             "age": _group_rows(at_end, lambda row: age_group(row.age)),
             "changes": _group_rows(at_end, lambda row: str(row.changes)),
             "moment": _group_rows(deleted, lambda row: row.moment or END),
+            "correction": _corrections(at_end, deleted),
         }
         found: list[OwnFigures] = []
         for by, rows in groups.items():
@@ -132,7 +138,20 @@ def _order(value: str) -> tuple[int, str]:
     return (int(first), "") if first.isdecimal() else (0, value)
 
 
-MOMENTS = ("at once", "settled", "told again", END)
+def _corrections(at_end: Sequence[AnswerRow], deleted: Sequence[AnswerRow]) -> dict[str, list[AnswerRow]]:
+    """Return what shows how far a correction reaches: to its fact, to those that follow from it, to others and other days."""
+    current = [row for row in at_end if row.about == "current"]
+    corrected = [row for row in current if row.changes]
+    found = {"taken up": corrected}
+    for age, rows in _group_rows(corrected, lambda row: age_group(row.age)).items():
+        found[f"taken up, {age} sessions later"] = rows
+    found["followed"] = [row for row in at_end if row.about == "consequence" and row.changes]
+    found["beside"] = [row for row in current if not row.changes]
+    found["before"] = [row for row in at_end if row.moment == DAY_BEFORE]
+    gone = [row for row in deleted if row.moment == SETTLED and row.outcome != "leaked"]
+    asked_again = {(row.user_id, row.item.replace(SETTLED, TOLD_AGAIN)) for row in gone}
+    found["come back"] = [row for row in deleted if (row.user_id, row.item) in asked_again]
+    return {name: rows for name, rows in found.items() if rows}
 
 
 def _tallies(rows: Sequence[AnswerRow], *, users: Sequence[str]) -> Tallies:

@@ -14,6 +14,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.text.words import count_tokens, spells
 from assets.user_facts.records import FactChoice, FactQuestion, FactSession, FactUser
 from assets.user_facts.states import COURSE_SEPARATOR
+from pipelines.evaluation.answered.fact_metrics import AT_ONCE, DAY_BEFORE, SETTLED, TOLD_AGAIN
 from pipelines.evaluation.answered.releases import read_release_rows, release_info
 from pipelines.evaluation.arms import TextsAtHand
 from pipelines.evaluation.choices import choice_schema, read_option
@@ -28,9 +29,6 @@ from prompts.catalogue import load_prompt
 ASK = "facts_questions/ask"
 BUDGET = 0.1  # of a life's tokens, as recalled text
 LEAST_BUDGET = 600  # tokens, which hold all that a question needs; a tenth of a demo's life does not
-AT_ONCE = "at once"
-SETTLED = "settled"
-TOLD_AGAIN = "told again"
 
 
 @dataclass(frozen=True)
@@ -46,6 +44,12 @@ class FactAsked(AskedQuestion):
     session: int
     kind: AskKind = "question"
     moment: str = ""
+
+    @property
+    def asked_moment(self) -> str:
+        """When it is asked, or that it asks for a day on which its last change was still to come."""
+        day, change = self.question.day, self.user.sessions[-1 - self.question.age]
+        return DAY_BEFORE if day and day < change.at.date() else self.moment
 
     @property
     def item(self) -> str:
@@ -94,7 +98,7 @@ class FactAsked(AskedQuestion):
             written_tokens=seen.tokens,
             fact_recall=round(len(recalled) / len(values), 6) if values else 1.0,
             about=question.kind,
-            moment=self.moment,
+            moment=self.asked_moment,
             changes=question.changes,
             leaks=len(leaks),
             **given.columns,
