@@ -18,13 +18,11 @@ from assets.user_facts.records import (
     FactMatter,
     FactMatters,
     FactPerson,
-    FactState,
     FactStatement,
     PlannedSession,
     RuleCase,
     Shape,
 )
-from assets.user_facts.states import Dated, state_on
 
 OTHERS = ("sister", "neighbour", "colleague", "cousin", "friend")
 LEAST_CASES = 3  # of a rule
@@ -92,13 +90,11 @@ class _LifeDraw:
             unsaid_here = [matter for matter in self._matters if matter not in self._matters_said(at)]
             for matter in self._rng.sample(unsaid_here, min(self._recipe.others_per_session, len(unsaid_here))):
                 self._tell_of_others(at, matter)
-        sessions = self._sessions()
         return FactLife(
             user_id=self._person.user_id,
             name=self._person.name,
             labels={name: matter.label for name, matter in self._matters.items()},
-            sessions=sessions,
-            states=states_after(sessions),
+            sessions=self._sessions(),
             unsaid=tuple(unsaid),
             spare={matter: self._spare(matter) for matter in (*fates, *unsaid)},
         )
@@ -244,14 +240,9 @@ class _LifeDraw:
         return tuple(self._new(matter) for _ in range(SPARE))
 
 
-def states_after(sessions: Sequence[PlannedSession]) -> tuple[FactState, ...]:
-    """Return the state after each session, as it follows from what was said until then."""
-    dated = [Dated(session.at.date(), session.statements) for session in sessions]
-    return tuple(FactState(values=state_on(dated, session.day)) for session in dated)
-
-
 FACTS_LIVES = Stage(
     name="facts_lives",
+    version=2,
     record=FactLife,
     make=draw_life,
     needs=(FACTS_PEOPLE, FACTS_MATTERS),

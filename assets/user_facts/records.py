@@ -57,12 +57,6 @@ class PlannedSession(Record):
     statements: tuple[FactStatement, ...] = Field(description="what the user says, and what a mail says that comes with it")
 
 
-class FactState(Record):
-    """The facts that hold after a session."""
-
-    values: dict[str, str] = Field(description="value by matter; a matter that is not known is left out")
-
-
 class FactRecord(ItemRecord):
     """The record of one stage for one user."""
 
@@ -105,24 +99,17 @@ class FactMatters(FactRecord):
 
 
 class FactLife(FactRecord):
-    """A user's sessions as they are planned, and the state after each."""
+    """A user's sessions as they are planned."""
 
     name: Name = Field(description="the user's name")
     labels: dict[str, str] = Field(description="words of every matter in sentences, by its name")
     sessions: tuple[PlannedSession, ...] = Field(description="the sessions in order of time")
-    states: tuple[FactState, ...] = Field(description="the state after each session")
     unsaid: tuple[str, ...] = Field(description="matters that are asked about and were never told")
     spare: dict[str, tuple[str, ...]] = Field(description="by matter: values that nobody has")
 
     @property
     def display_name(self) -> str:
         return self.name
-
-    @model_validator(mode="after")
-    def states_are_of_sessions(self) -> Self:
-        if len(self.states) != len(self.sessions):
-            raise ValueError("There is a state after each session.")
-        return self
 
 
 class FactSession(Record):

@@ -1,16 +1,10 @@
-"""Rules about planned lives: states follow from what is said, and nothing speaks of a fact after it was to be forgotten."""
+"""Rules about planned lives: nothing follows from itself, or speaks of a fact after it was to be forgotten."""
 
 from collections.abc import Iterator
 
 from assets.recipe.user_facts import UserFactsRecipe
-from assets.user_facts.lives import states_after
 from assets.user_facts.records import FactLife
 from validation.rules import Rule, expect
-
-
-def states_follow(life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
-    for number, (state, derived) in enumerate(zip(life.states, states_after(life.sessions), strict=True)):
-        yield from expect(state == derived, f"after session {number} it is {state.values}, and {derived.values} follows")
 
 
 def rules_make_no_circle(life: FactLife, _: UserFactsRecipe) -> Iterator[str]:
@@ -49,7 +43,6 @@ def sessions_are_in_order(life: FactLife, recipe: UserFactsRecipe) -> Iterator[s
 
 
 RULES = (
-    Rule("states_follow", "Each state follows from what was said until then, with ends and rules.", states_follow),
     Rule("rules_make_no_circle", "No fact follows from itself.", rules_make_no_circle),
     Rule(
         "forgotten_is_not_spoken_of",

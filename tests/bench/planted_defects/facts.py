@@ -65,16 +65,6 @@ def _planned(made: MadeFacts, at: int, one: FactStatement) -> FactLife:
     return changed(made.life, "sessions", at, statements=(*made.life.sessions[at].statements, one))
 
 
-def _state_is_of_another_time(made: MadeFacts) -> FactLife:
-    return made.life.model_copy(update={"states": (*made.life.states[:-1], made.life.states[0])})
-
-
-def _deleted_fact_still_holds(made: MadeFacts) -> FactLife:
-    _, one = place_of(made.life.sessions, "forget")
-    values = {**made.life.states[-1].values, one.matter: one.unspoken[0]}
-    return changed(made.life, "states", -1, values=values)
-
-
 def _rules_in_a_circle(made: MadeFacts) -> FactLife:
     _, rule = place_of(made.life.sessions, "rule")
     return _planned(made, -1, rule.model_copy(update={"matter": rule.other_matter, "other_matter": rule.matter}))
@@ -190,10 +180,6 @@ IN_RECORDS: Mapping[tuple[str, str], Mapping[str, Plant]] = {
         "a matter follows from another one after the votes": _in_matters(
             lambda one: bool(one.follows), lambda _, others: {"follows": next(filter(_is_plain, others)).label}
         ),
-    },
-    ("facts_lives", "states_follow"): {
-        "a state is that of another time": _state_is_of_another_time,
-        "a deleted fact still holds": _deleted_fact_still_holds,
     },
     ("facts_lives", "rules_make_no_circle"): {"two facts follow from each other": _rules_in_a_circle},
     ("facts_lives", "forgotten_is_not_spoken_of"): {
@@ -363,7 +349,7 @@ def unplanned_alarm(*, small_talk: bool) -> Alarm:
 
 def _only_session(life: FactLife, at: int, statements: Sequence[FactStatement]) -> FactLife:
     session = life.sessions[at].model_copy(update={"statements": tuple(statements)})
-    return life.model_copy(update={"sessions": (session,), "states": life.states[at : at + 1]})
+    return life.model_copy(update={"sessions": (session,)})
 
 
 async def _text_of(life: FactLife, at: int, statements: Sequence[FactStatement | None]) -> str:
