@@ -135,7 +135,7 @@ class _LifeDraw:
             # Between the tellings and the end of the life, on no day of a session.
             until = self._day(self._change_at()) + timedelta(days=1)
         shape: Shape = "until" if until else "told"
-        self._say(first, FactStatement(matter=matter, label=self._matters[matter].label, shape=shape, value=value, until=until))
+        self._tell(first, matter, shape, value, until=until)
         if fate == "replaced":
             count = 1 + self._rng.integer_below(self._recipe.max_changes)
             for at in self._changes_at(count):
@@ -160,15 +160,7 @@ class _LifeDraw:
         """Tell a fact, and that it is the same as another one from a day on."""
         other = self._names[self._matters[matter].like]
         self._tell(self._rng.integer_below(self._told_before), matter, "told", self._new(matter))
-        merged = FactStatement(
-            matter=matter,
-            label=self._matters[matter].label,
-            shape="merged",
-            value=self._had[other][-1],
-            other=self._matters[other].label,
-            other_matter=other,
-        )
-        self._say(self._change_at(), merged)
+        self._tell(self._change_at(), matter, "merged", self._had[other][-1], **self._beside(other))
 
     def _follow(self, matter: str, followed: set[str]) -> None:
         """Tell the rule by which a fact follows from another, with a value for each that the other may have."""
@@ -183,15 +175,13 @@ class _LifeDraw:
             given.append(self._new(decides))
         cases = [RuleCase(given=value, then=self._new(matter)) for value in given]
         self._had[matter] = [case.then for case in cases]
-        rule = FactStatement(
-            matter=matter,
-            label=self._matters[matter].label,
-            shape="rule",
-            other=self._matters[decides].label,
-            other_matter=decides,
-            cases=tuple(self._rng.shuffled(cases)),
-        )
-        self._say(self._rng.integer_below(self._told_before), rule)
+        shuffled = self._rng.shuffled(cases)
+        at = self._rng.integer_below(self._told_before)
+        self._tell(at, matter, "rule", **self._beside(decides), cases=shuffled)
+
+    def _beside(self, other: str) -> dict[str, str]:
+        """Return the fields that name the other matter of a statement."""
+        return {"other": self._matters[other].label, "other_matter": other}
 
     def _matters_said(self, at: int) -> set[str]:
         return {statement.matter for statement in self._said[at]}
@@ -199,19 +189,16 @@ class _LifeDraw:
     def _tell_of_others(self, at: int, matter: str) -> None:
         """Tell the same matter of somebody else, in a session that does not speak of the user's own."""
         whose = self._rng.choice(OTHERS)
-        value = self._new(matter)
-        self._say(at, FactStatement(matter=matter, label=self._matters[matter].label, shape="other", value=value, other=whose))
+        self._tell(at, matter, "other", self._new(matter), other=whose)
 
-    def _tell(self, at: int, matter: str, shape: Shape, value: str = "") -> None:
-        """Say something that needs no more than a value."""
-        self._say(at, FactStatement(matter=matter, label=self._matters[matter].label, shape=shape, value=value))
-
-    def _say(self, at: int, statement: FactStatement) -> None:
-        if statement.shape in ("withdrawn", "as_before", "forget"):
-            statement = statement.model_copy(update={"unspoken": tuple(self._had[statement.matter])})
-        self._said[at].append(statement)
-        if statement.value and statement.shape not in ("other", "refed"):
-            self._had[statement.matter].append(statement.value)
+    def _tell(self, at: int, matter: str, shape: Shape, value: str = "", **more: object) -> None:
+        """Say something of a matter; `more`: other fields of the statement."""
+        if shape in ("withdrawn", "as_before", "forget"):
+            more["unspoken"] = self._had[matter]
+        fields = {"matter": matter, "label": self._matters[matter].label, "shape": shape, "value": value}
+        self._said[at].append(FactStatement.model_validate({**fields, **more}))
+        if value and shape not in ("other", "refed"):
+            self._had[matter].append(value)
 
     def _change_at(self) -> int:
         return self._changes_at(1)[0]

@@ -111,10 +111,7 @@ class AnswerRow(Record):
     told: int = Field(default=0, description="different messages or documents among all that had been written")
     about: str = Field(default="", description="of a fact: the kind of question")
     outcome: str = Field(default="", description="of a fact: right, stale, invented, leaked, not_known, or empty: unreadable")
-    moment: str = Field(
-        default="",
-        description="of a deleted fact: when it was asked, empty at the end of the life; of a past day: if before a change",
-    )
+    moment: str = Field(default="", description="when a deleted fact was asked, empty at the end; or: a day before a change")
     changes: int = Field(default=0, description="of a fact: how often it changed after it was told")
     leaks: int = Field(default=0, description="of a deleted fact: recalled texts that hold its value")
     failure: Failure = Field(default="", description="of a wrong answer: how a needed value was lost")

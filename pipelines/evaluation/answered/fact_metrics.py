@@ -118,8 +118,8 @@ def _by_value(figures: Sequence[OwnFigures], by: str) -> dict[str, OwnFigures]:
 
 def age_group(age: int) -> str:
     """Return the group of an age in sessions, such as 4 to 7."""
-    first = max(one for one in AGES if one <= age)
-    later = [one for one in AGES if one > age]
+    first = max(start for start in AGES if start <= age)
+    later = [start for start in AGES if start > age]
     return f"{first} to {later[0] - 1}" if later else f"{first} and more"
 
 

@@ -36,12 +36,9 @@ def test_a_fact_is_as_its_last_correction_left_it() -> None:
     assert gym_after(first, said("replaced", value="B"), said("as_before")) == "A"
     assert gym_after(first, said("withdrawn")) is None
     assert gym_after(first, said("forget"), said("refed", value="A")) is None
+    assert gym_after(said("refed", value="A")) == "A"  # nobody asked to forget it
     assert gym_after(said("until", value="A", until=DAYS[2])) is None
     assert gym_after(first, said("other", value="C", other="sister")) == "A"
-
-
-def test_whoever_was_not_asked_to_forget_believes_the_mail() -> None:
-    assert gym_after(said("refed", value="A")) == "A"
 
 
 def test_a_value_follows_through_two_rules_and_is_unknown_once_what_decides_it_is() -> None:
