@@ -1,15 +1,25 @@
 """The entry point of `amemgym`, which is also `python -m pipelines`."""
 
-from pipelines.cli import leave_at_once_when_stopped, open_standard_streams
+import atexit
+import os
+
+from pipelines.cli import flush_output, leave_at_once_when_stopped, open_standard_streams
 
 
 def amemgym() -> None:
     """Run the command of the command line."""
     open_standard_streams()
     leave_at_once_when_stopped()
+    status = 1  # of an error that ends the process
+
+    def leave() -> None:
+        os._exit(flush_output(status))
+
+    # Registered first, it is called last. Python would then take down every module, which takes up to two seconds.
+    atexit.register(leave)
     from pipelines.cli.main import main  # late: importing takes long enough to be interrupted
 
-    main()
+    status = main()
 
 
 if __name__ == "__main__":

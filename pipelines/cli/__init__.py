@@ -41,3 +41,15 @@ def raise_when_stopped() -> None:
     for number in STOP_SIGNALS:
         if signal.getsignal(number) is stop_at_once:
             signal.signal(number, signal.default_int_handler)
+
+
+def flush_output(status: int) -> int:
+    """Flush the output, and return the status, or UNREAD if the reader of the output is gone."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        # Without this, Python would flush again at exit and print an error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
+    return status

@@ -22,7 +22,7 @@ from typer.main import get_command, get_group
 
 from assets.entry_points import load_point, points_of
 from assets.stop_signals import INTERRUPTED
-from pipelines.cli import STOPPED, UNREAD, WHOLE, leave_at_once_when_stopped, raise_when_stopped, stop_at_once
+from pipelines.cli import STOPPED, UNREAD, WHOLE, flush_output, leave_at_once_when_stopped, raise_when_stopped, stop_at_once
 from pipelines.crash_report import report_crash
 from pipelines.errors import sentence_of, user_errors
 
@@ -246,8 +246,8 @@ def run_command(words: Sequence[str] | None = None) -> int:
     return 1
 
 
-def main() -> None:
-    """Run the command, and end the process with its status."""
+def main() -> int:
+    """Run the command of a process that ends with it, and return its exit status."""
 
     def tell_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if isinstance(error, KeyboardInterrupt):
@@ -272,22 +272,10 @@ def main() -> None:
         # The hook for errors that nothing above catches. It is set here because typer sets its own.
         sys.excepthook = tell_crash
         leave_at_once_when_stopped()
-    status = _flush_output(status)
+    status = flush_output(status)
     if threading.active_count() > 1:
         # Python waits for all threads, and threads left behind by other code may never end.
         leaving = threading.Timer(LEFT_THREADS_SECONDS, os._exit, [status])
         leaving.daemon = True
         leaving.start()
-    sys.exit(status)
-
-
-def _flush_output(status: int) -> int:
-    """Flush the output, and return the status, or UNREAD if the reader of the output is gone."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        # Without this, Python would flush again at exit and print an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return UNREAD
     return status

@@ -29,15 +29,16 @@ from tests.support.commands import AMEMGYM, amemgym_here, clean_environment
 
 ROOT = Path(__file__).parents[3]
 ENDING = """
-import sys, time
+import os, sys, time
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
 import typer
-from pipelines.cli.main import app, main
+from pipelines.__main__ import amemgym
+from pipelines.cli.main import app
 
 class Module:
-    def __del__(self):
-        print("taken apart")
+    def __del__(self, write=os.write):
+        write(1, b"taken apart")
 
 def probe():
     global held, folder
@@ -50,7 +51,7 @@ def probe():
 
 app.command("probe", context_settings={{"allow_extra_args": True}})(probe)
 sys.argv.insert(1, "probe")
-main()
+amemgym()
 """
 
 
