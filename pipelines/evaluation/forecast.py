@@ -36,6 +36,7 @@ EMBEDDED_DIALOGUE = {"dialogue": 30, "simulator": 11}
 WORD = "word "  # a token
 ACTION = 8  # tokens of an agent's step
 INSTRUCTIONS = 250
+SEARCHES = 4  # of an agent that asks its memory by a tool; their texts stay in sight
 # Plays a memory of others, which is not to be told what nobody lived: it gives back all that it may.
 STAND_IN = MemorySpec(name="full-history", kind="full-history")
 WORDS = {
@@ -165,9 +166,10 @@ def _count_acted(timeline: Timeline, manifest: RunManifest) -> Mapping[str, Usag
             asked += [(question, perceived) for question in step.questions]
         for gradable, held in asked:
             task = INSTRUCTIONS + gradable.tokens
+            searches = SEARCHES if manifest.recall_at == "tool" else 1
             budgets = () if manifest.is_alone else (manifest.tokens, *manifest.curve)
             for budget in budgets:
-                sizes["interview"] += _calls_of(gradable.calls, reading=task + min(held, budget))
+                sizes["interview"] += _calls_of(gradable.calls, reading=task + searches * min(held, budget))
             others = len(conditions) + (len(manifest.arms) if budgets else 0)
             sizes["baselines"] += _calls_of(gradable.calls * others, reading=task)
             if "everything" in conditions:

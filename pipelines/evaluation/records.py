@@ -219,7 +219,7 @@ class RunSettings(Record):
     recall_at: RecallAt = Field(
         default="",
         description="When an acting agent asks its memory: start (once), step (before each action), write (also before a call "
-        "that changes something) or tool (when the agent calls it). By default start; on tau2, swe and webarena step.",
+        "that changes something) or tool (when the agent calls it). By default tool; on tau2, swe and webarena step.",
     )
     native_tools: bool = Field(
         default=False, description="An acting agent uses tool calls of the model's API, not replies in JSON."

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import ModelReply, ModelRequest
+from assets.llm.usage import Usage
 from assets.worlds.steps import read_episode
 from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
@@ -167,10 +168,15 @@ def test_any_number_of_tasks_at_once_gives_the_same_rows(tmp_path: Path, at_once
     assert rows("some", at_once) == rows("others", 2)
 
 
-def test_the_forecast_counts_several_calls_for_an_episode(tmp_path: Path) -> None:
-    spec = MemorySpec(name="bm25", kind="bm25")
-    work = run_of(tmp_path, EmbeddedModel(), data=tasks(), spec=spec, recall_at="start")
-    assert run(forecast_run(work, embedded=work.models)).usage.calls >= 6
+def test_the_forecast_counts_several_calls_for_an_episode_and_what_each_search_gave(tmp_path: Path) -> None:
+    def forecast(recall_at: RecallAt) -> Usage:
+        spec = MemorySpec(name="bm25", kind="bm25")
+        work = run_of(tmp_path / recall_at, EmbeddedModel(), data=tasks(), spec=spec, recall_at=recall_at)
+        return run(forecast_run(work, embedded=work.models)).sizes["interview"]
+
+    assert forecast("start").calls >= 6
+    # What an agent searched for stays in sight.
+    assert forecast("tool").input_tokens > 2 * forecast("start").input_tokens
 
 
 @pytest.mark.parametrize("native_tools", [False, True])
