@@ -65,15 +65,20 @@ class FactRecord(ItemRecord):
     user_id: Name = Field(description="the user's id")
 
 
-class FactPerson(FactRecord):
-    """A user before anything is told."""
+class NamedRecord(FactRecord):
+    """The record of a stage that knows the user's name."""
 
     name: Name = Field(description="the user's name")
-    circumstances: Text = Field(description="age, home and work in a few words")
 
     @property
     def display_name(self) -> str:
         return self.name
+
+
+class FactPerson(NamedRecord):
+    """A user before anything is told."""
+
+    circumstances: Text = Field(description="age, home and work in a few words")
 
 
 class FactMatter(Record):
@@ -98,18 +103,13 @@ class FactMatters(FactRecord):
     gate_records: tuple[GateRecord, ...] = Field(description="what readers found of pairs of matters")
 
 
-class FactLife(FactRecord):
+class FactLife(NamedRecord):
     """A user's sessions as they are planned."""
 
-    name: Name = Field(description="the user's name")
     labels: dict[str, str] = Field(description="words of every matter in sentences, by its name")
     sessions: tuple[PlannedSession, ...] = Field(description="the sessions in order of time")
     unsaid: tuple[str, ...] = Field(description="matters that are asked about and were never told")
     spare: dict[str, tuple[str, ...]] = Field(description="by matter: values that nobody has")
-
-    @property
-    def display_name(self) -> str:
-        return self.name
 
 
 class FactSession(Record):
@@ -209,10 +209,9 @@ class ReaderOutcome(Record):
     right: int = Field(description="how many the reader answers rightly")
 
 
-class FactUser(FactRecord):
+class FactUser(NamedRecord):
     """An accepted user: sessions, questions, and what readers of the final bytes answer."""
 
-    name: Name = Field(description="the user's name")
     matters: tuple[FactMatter, ...] = Field(description="what the facts are about, and what follows from what")
     sessions: tuple[FactSession, ...] = Field(description="the sessions in order of time")
     questions: tuple[FactQuestion, ...] = Field(description="the questions")
@@ -222,7 +221,3 @@ class FactUser(FactRecord):
     @property
     def own_texts(self) -> tuple[str, ...]:
         return tuple(session.message for session in self.sessions)
-
-    @property
-    def display_name(self) -> str:
-        return self.name

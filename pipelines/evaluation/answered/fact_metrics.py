@@ -98,12 +98,8 @@ class FactMetrics(OwnMetrics):
         return counts
 
     def metrics_for(self, counts: Iterable[str]) -> dict[str, Metric]:
-        found: dict[str, Metric] = {}
-        for name in counts:
-            if name.startswith(OF_FACT) and name.endswith(".asked"):
-                counted = name.removesuffix(".asked")
-                found[f"right: {counted.removeprefix(OF_FACT)}"] = share(f"{counted}.right", name)
-        return found
+        asked = [name.removesuffix(".asked") for name in counts if name.startswith(OF_FACT) and name.endswith(".asked")]
+        return {f"right: {name.removeprefix(OF_FACT)}": share(f"{name}.right", f"{name}.asked") for name in asked}
 
     def scores(self, figures: Sequence[OwnFigures]) -> dict[str, Estimate]:
         return {f"right: {kind}": own["right"] for kind, own in _by_value(figures, "kind").items() if kind != ALL}
