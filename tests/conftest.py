@@ -32,6 +32,12 @@ for _name in ("COLUMNS", "LINES"):
 FIRST = ("test_dagster_users.py", "test_dagster_commands.py")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """A worker takes no module down at its end: that takes seconds, and DuckDB would print a page about it."""
+    if hasattr(config, "workerinput"):
+        atexit.register(os._exit, 0)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """`-n auto` is three workers for two processors: a third of the time tests wait, for processes, sockets and clocks."""
@@ -59,13 +65,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Let the collector have everything again: extensions complain of what it cannot take down at the end.
-
-    Threads of servers that tests began still hold some of it, and DuckDB would print a page about that for each worker.
-    """
+    """Let the collector have everything again: extensions complain of what it cannot take down at the end."""
     gc.unfreeze()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))
 
 
 @pytest.fixture(scope="session")
