@@ -79,23 +79,19 @@ class UserAnswers:
         return "read" if lost else "utilization"
 
     def _failure(self, answer: AnswerRow, name: str) -> Failure:
-        """Return how a wrong answer lost a value; not_used: the value came back, and was known."""
+        """Return how a wrong answer lost a value; not_used: the value came back, where that can be seen, and was known."""
         known = self._status(answer, name, answer.period) != "wrong"
         if self._came_back(answer, name):
             return "not_used" if known else "misread"
-        probe = self._probe(answer, name, answer.period)
-        # A probe recalls for itself, and may find texts that the question did not. Other words may have told the value too.
-        if known and (answer.rewritten or not self._has_more(probe, answer)):
+        if known and (answer.rewritten or not self.sees_recall):
             return "not_used"
+        # A probe recalls for itself, and one of three is right by chance: it does not show what the question got.
+        probe = self._probe(answer, name, answer.period)
         written = self._written_in(answer, name)
         recalled_then = (self._probe(answer, name, written), self._questions.get((written, answer.item)))
         was_there = any(self._came_back(row, name) for row in (probe, *recalled_then))
         was_known = known or self._status(answer, name, written) == "right"
         return "not_recalled" if was_there or was_known else "not_written"
-
-    def _has_more(self, probe: AnswerRow | None, answer: AnswerRow) -> bool:
-        """Return True where texts were recalled for a probe that were not for the question."""
-        return self.sees_recall and probe is not None and not set(probe.memories) <= set(answer.memories)
 
     def _is_against_time(self, answer: AnswerRow, name: str) -> bool:
         """Return True where an older value stands below the newer one in what was recalled."""

@@ -12,9 +12,9 @@ WIDTH = 78
 LINES = 14
 SAID = {
     "not_written": "not written: neither recalled nor known, not even when just told",
-    "not_recalled": "not recalled: it came back or was known elsewhere, but not here",
+    "not_recalled": "not recalled: it came back elsewhere or was known, but did not come back here",
     "misread": "misread: it came back, but was not known",
-    "not_used": "not used: it came back and was known",
+    "not_used": "not used: it was known, and came back as far as can be seen",
     "undiagnosed": "unknown: a state probe could not be read",
     "": "unknown: no states were probed",
 }
