@@ -12,7 +12,7 @@ WIDTH = 78
 LINES = 14
 SAID = {
     "not_written": "not written: neither recalled nor known, not even when just told",
-    "not_recalled": "not recalled: it came back elsewhere or was known, but did not come back here",
+    "not_recalled": "not recalled: known, or recalled elsewhere, but not recalled here",
     "misread": "misread: it came back, but was not known",
     "not_used": "not used: it was known, and came back as far as can be seen",
     "undiagnosed": "unknown: a state probe could not be read",
