@@ -176,6 +176,18 @@ def test_a_baseline_of_something_else_is_refused_before_the_first_call(
     assert sentence in output
 
 
+@pytest.mark.parametrize("change", [{"memory": "bm25"}, {"settings": {"dataset": "demo 0.1.0"}}])
+def test_a_baseline_of_another_memory_or_of_other_data_is_not_overwritten(
+    folder: Path, tmp_path: Path, change: dict[str, object]
+) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(json.loads((folder / "baseline.json").read_text()) | change))
+    before = path.read_bytes()
+    status, output = gate_command(folder, "none", "--write", path)
+    assert (status, path.read_bytes()) == (1, before)
+    assert "give --write another file name, or remove that file first." in " ".join(output.split())
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -29,13 +29,13 @@ from pipelines.evaluation.run import Run
 from pipelines.experiments.scoring.gate import (
     baseline_of,
     comparable_settings,
-    first_run_in,
     gate,
     gate_table,
     junit_report,
     read_baseline,
     refuse_few_users,
     refuse_other_settings,
+    refuse_overwriting,
 )
 from pipelines.experiments.scoring.power import Power
 from pipelines.home import home
@@ -122,6 +122,7 @@ def gate_memory(
     if against is None and write is None:
         raise Problem("Give --write baseline.json once, keep that file, and then --against baseline.json.")
     baseline = read_baseline(against) if against else None
+    before = read_baseline(write) if write and write.is_file() else None
     for path in filter(None, (write, junit, markdown)):
         check_writable(path)
     console = stderr_console()
@@ -129,6 +130,8 @@ def gate_memory(
 
     def announce(run: Run, size: EvaluationForecast) -> None:
         refuse_few_users(run.manifest)
+        if write and before:
+            refuse_overwriting(write, before, run.manifest)
         if baseline:
             refuse_other_settings(baseline, run.manifest)
             for sentence in Power.of(baseline).sentences(margin, noun=baseline.noun):
@@ -141,7 +144,7 @@ def gate_memory(
     with evaluation_errors(), prints_of_others_apart(), LiveProgress(console, quiet=quiet, after=SCORING) as live:
         run = run_to_end(run_evaluation(request, home=home(), progress=EvaluationProgress(announce, live.show, notice)))
     if write:
-        written = baseline_of(run, first_run_in(write))
+        written = baseline_of(run, before)
         _write(write, written.model_dump_json(indent=1) + "\n")
         print_plain(console, f"Baseline of {counted(len(written.runs), 'run')}: {write}. Keep it with the memory's code.")
     if baseline is None:

@@ -181,15 +181,19 @@ def read_baseline(path: Path) -> Baseline:
         said = str(error)
         if isinstance(error, ValidationError):
             said = ": ".join(first_problem(error, whole="it"))
-        raise EvaluationError(f"{path} is no baseline of this program ({said}); make it again with --write.") from error
+        said = f"{path} is no baseline of this program ({said}); --write makes one, in a file of another name."
+        raise EvaluationError(said) from error
 
 
-def first_run_in(path: Path) -> Baseline | None:
-    """Return the baseline in a file that a further run may be added to; None where the file is new, or something else."""
-    try:
-        return read_baseline(path)
-    except EvaluationError:
-        return None
+def refuse_overwriting(path: Path, before: Baseline, manifest: RunManifest) -> None:
+    """Raise EvaluationError where the file holds the baseline of another memory, or one that was made on other data."""
+    own = comparable_settings(manifest)
+    same_data = all(before.settings.get(name) == own[name] for name in ("dataset", "dataset digest"))
+    if before.memory != manifest.memory.name or not same_data:
+        data = before.settings.get("dataset", "other data")
+        raise EvaluationError(
+            f"{path} has a baseline of {before.memory} on {data}; give --write another file name, or remove that file first."
+        )
 
 
 def refuse_other_settings(baseline: Baseline, manifest: RunManifest) -> None:
