@@ -1,4 +1,4 @@
-"""Sensors and a schedule. Those for recipe files and failed runs are on, the others off until somebody switches them on."""
+"""Sensors and a schedule. Those for recipe files and killed commands are on, the others off until they are switched on."""
 
 import logging
 import os
@@ -10,6 +10,7 @@ from assets.engine.recipe_asset import observe_recipe_files
 from assets.recipe.partitions import PARTITION_TAG
 from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry
 from pipelines.jobs import GENERATE_AND_RELEASE, benchmark_jobs, next_phases
+from pipelines.opening.dagster_files import cancel_killed_commands
 
 WILL_RETRY = "dagster/will_retry"
 ALERT_VARIABLE = "AMEMGYM_ALERT_URL"
@@ -104,6 +105,17 @@ def recipe_files_changed(context: dg.SensorEvaluationContext) -> dg.SkipReason:
     return dg.SkipReason(f"Changed: {', '.join(changed)}." if changed else "No recipe file has changed.")
 
 
+@dg.sensor(  # pyright: ignore[reportUnknownMemberType]
+    name="killed_commands",
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Cancels runs whose command was killed, so that no other run waits for them. Starts no run.",
+)
+def killed_commands(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+    """Say which runs were cancelled."""
+    return dg.SkipReason(" ".join(cancel_killed_commands(context.instance)) or "No command was killed.")
+
+
 def follow_units(entries: Sequence[BenchmarkEntry]) -> dg.SensorDefinition:
     """Return the sensor that goes on with variants of these benchmarks that are split into work units."""
 
@@ -122,7 +134,7 @@ def follow_units(entries: Sequence[BenchmarkEntry]) -> dg.SensorDefinition:
 
 
 def _sensors() -> list[dg.SensorDefinition]:
-    sensors = [recipe_files_changed, release_when_the_report_passes, alert_on_failure]
+    sensors = [recipe_files_changed, killed_commands, release_when_the_report_passes, alert_on_failure]
     split = [entry for entry in BENCHMARKS.values() if entry.benchmark.partitions.is_sharded]
     return [*sensors, follow_units(split)] if split else sensors
 

@@ -47,6 +47,7 @@ from pipelines.crash_report import StepFailed
 from pipelines.errors import Problem
 from pipelines.home import Home, home, obstacles
 from pipelines.jobs import Phase, phases, release_phase
+from pipelines.opening.dagster_files import cancel_killed_commands
 from pipelines.opening.dagster_resources import configured_resources
 from pipelines.opening.doctor import check_dagster_storage, sound_dagster_storage
 from pipelines.opening.finished_run import digest_of_makers, digest_of_program, keep_finished_run, unchanged_run
@@ -311,7 +312,10 @@ def dagster_instance() -> dg.DagsterInstance:
     try:
         with sound_dagster_storage(installation) as folder:
             os.environ["DAGSTER_HOME"] = str(folder)
-            return dg.DagsterInstance.from_config(str(folder), _settings_without_capture(folder).name)
+            instance = dg.DagsterInstance.from_config(str(folder), _settings_without_capture(folder).name)
+            for sentence in cancel_killed_commands(instance):
+                print_plain(stderr_console(), sentence)
+            return instance
     except OSError as error:
         raise Problem(f"Dagster's folder {installation.dagster} cannot be used: {error.strerror or error}.") from error
 

@@ -5,9 +5,11 @@ Dagster's own event log reopens the file and recompiles the statement for each e
 
 import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import dagster as dg
 
@@ -15,6 +17,7 @@ import dagster as dg
 # for its defaults, but exports neither.
 from dagster._core.instance.ref import InstanceRef
 from dagster._core.storage.event_log import SqliteEventLogStorage
+from filelock import FileLock
 from sqlalchemy import Connection, Engine, create_engine, event
 
 INDEX = "index"  # Dagster's name for the file that all runs share
@@ -72,7 +75,14 @@ def sync_at_checkpoints(connection: Any, _: object) -> None:
 
 
 class ProjectInstance(dg.DagsterInstance):
-    """Dagster's instance. A run in this process is recorded as one of this project, so that the UI's timeline shows it."""
+    """Dagster's instance. A run in this process is recorded as one of this project, so that the UI's timeline shows it.
+
+    It is alive while this process holds the lock on its file.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._alive: list[FileLock] = []
+        super().__init__(*arguments, **options)
 
     @classmethod
     def config_schema(cls) -> dict[str, Any]:
@@ -87,7 +97,47 @@ class ProjectInstance(dg.DagsterInstance):
     def create_run_for_job(self, job_def: dg.JobDefinition, *arguments: Any, **fields: Any) -> dg.DagsterRun:
         if fields.get("remote_job_origin") is None:
             fields["remote_job_origin"] = _origin_of(job_def.name)
+        fields["run_id"] = fields.get("run_id") or str(uuid4())
+        folder = _locks_of_runs(self)
+        folder.mkdir(exist_ok=True)
+        lock = FileLock(folder / fields["run_id"], thread_local=False, fallback_to_soft=False)
+        lock.acquire()
+        self._alive.append(lock)
         return super().create_run_for_job(job_def, *arguments, **fields)
+
+    def dispose(self) -> None:
+        super().dispose()
+        while self._alive:
+            lock = self._alive.pop()
+            Path(lock.lock_file).unlink(missing_ok=True)
+            lock.release()
+
+
+def _locks_of_runs(instance: dg.DagsterInstance) -> Path:
+    return Path(instance.root_directory) / "runs_of_commands"
+
+
+def find_killed_commands(folder: Path) -> Iterator[str]:
+    """Yield the ids of runs whose process was killed, each while its lock is held here."""
+    for path in sorted(folder.glob("runs_of_commands/*")):
+        try:
+            with FileLock(path, timeout=0, fallback_to_soft=False):
+                yield path.name
+        except OSError:  # its process holds it, or the disk cannot be written
+            continue
+
+
+def cancel_killed_commands(instance: dg.DagsterInstance) -> list[str]:
+    """Cancel the runs whose process was killed, which others would wait for, and return a sentence on each."""
+    sentences: list[str] = []
+    for run_id in find_killed_commands(Path(instance.root_directory)):
+        run = instance.get_run_by_id(run_id)
+        if run is not None and not run.is_finished:
+            sentence = f"Run {run_id[:8]} ({run.job_name}) was cancelled, because the command that made it was killed."
+            instance.report_run_canceled(run, sentence)
+            sentences.append(sentence)
+        (_locks_of_runs(instance) / run_id).unlink(missing_ok=True)
+    return sentences
 
 
 def _origin_of(job: str) -> Any:

@@ -19,6 +19,7 @@ from assets.reporting.plurals import counted, is_or_are
 from dataset_card.release.verify import verify_release
 from pipelines.errors import Problem, StoreError
 from pipelines.home import VERSION_FILE, Home, check_home_version, note_version, prepare_dagster_home
+from pipelines.opening.dagster_files import cancel_killed_commands, find_killed_commands
 from pipelines.resources.ledger.ledger import COLUMNS as LEDGER_COLUMNS
 from pipelines.resources.ledger.ledger import TABLE as LEDGER_TABLE
 from pipelines.resources.ledger.ledger import is_as_written
@@ -56,7 +57,7 @@ def examine(home: Home) -> list[Finding]:
     """Return all damage in a data folder. Raises StoreError if a later version of this program wrote the folder."""
     if not home.root.is_dir():
         raise StoreError(f"{home.root} is not a folder; set AMEMGYM_HOME to the data folder.")
-    findings = [*_version(home), *_databases(home), *dagster_findings(home)]
+    findings = [*_version(home), *_databases(home), *dagster_findings(home), *_killed_commands(home)]
     findings += [*_snapshots(snapshot_files(home)), *_values(value_files(home), snapshot_files(home)), *_releases(home)]
     return findings
 
@@ -112,6 +113,18 @@ def dagster_findings(home: Home, *, runs: bool = True) -> Iterator[Finding]:
         if problem:
             remedy = "It holds the history of runs and no data; --repair sets it aside, and Dagster creates a new one."
             yield _damaged_file(path, f"Dagster's database {problem}", remedy, partial(_discard, path))
+
+
+def _killed_commands(home: Home) -> Iterator[Finding]:
+    remedy = "--repair cancels it. The next command that makes something does too, and so does an open UI."
+    for run_id in find_killed_commands(home.dagster):
+        where = f"{home.dagster}, run {run_id[:8]}"
+        yield Finding(where, "its command was killed, so other runs may wait for it", remedy, partial(_cancel, home))
+
+
+def _cancel(home: Home) -> None:
+    with dg.DagsterInstance.from_config(str(prepare_dagster_home(home))) as instance:
+        cancel_killed_commands(instance)
 
 
 def check_dagster_storage(home: Home, *, runs: bool) -> None:

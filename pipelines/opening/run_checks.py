@@ -1,5 +1,5 @@
-"""Refuses runs that would fail or are not allowed, before they exist: without a partition, with an invalid recipe or version,
-with a memory that does not exist or whose code is not on the list, or with a model endpoint that does not answer.
+"""Refuses runs that would fail or are not allowed, before they exist: of no partition that there is, with an invalid recipe or
+version, with a memory that does not exist or whose code is not on the list, or with a model endpoint that does not answer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ import dagster as dg
 from assets.engine.benchmark import Benchmark
 from assets.engine.provenance import is_report_of
 from assets.engine.recipe_asset import check_units, lay_overrides
-from assets.recipe.loading import RecipeError, field_problems, load_recipe, variants
+from assets.recipe.loading import RecipeError, field_problems, load_recipe, nearest_first, units, variants
 from assets.recipe.partitions import PARTITION_TAG
 from dataset_card.release_store.folder import check_version
 from pipelines.benchmarks import BENCHMARKS
@@ -36,8 +36,11 @@ def _benchmarks() -> Iterator[Benchmark]:
 
 
 @cache
-def _our_jobs() -> frozenset[str]:
-    return frozenset(job.name for job in chain.from_iterable(map(benchmark_jobs, BENCHMARKS.values())))
+def _our_jobs() -> dict[str, Benchmark]:
+    found: dict[str, Benchmark] = {}
+    for entry in BENCHMARKS.values():
+        found.update(dict.fromkeys([job.name for job in benchmark_jobs(entry)], entry.benchmark))
+    return found
 
 
 @cache
@@ -79,6 +82,7 @@ def check_run(run: dg.DagsterRun) -> None:
         return
     if not any(tag in run.tags for tag in PARTITION_TAGS):
         raise RecipeError("This run has no partition. Launch it for one, such as demo.")
+    _check_partition(run)
     variant = run.tags.get(PARTITION_TAG, "")
     values = open_asset_values(home())
     for benchmark in _benchmarks():
@@ -109,6 +113,25 @@ def impossible_values(run_config: Mapping[str, Any]) -> Iterator[tuple[tuple[str
         given: dict[str, Any] = ops.get(op) or {}
         for path, sentence in field_problems(benchmark.recipe, benchmark.name, given.get("config") or {}):
             yield ("ops", op, "config", *path), sentence
+
+
+def _check_partition(run: dg.DagsterRun) -> None:
+    """Raise RecipeError for a partition that no benchmark of the run has."""
+    names = {key.path[0] for key in run.asset_selection or ()}
+    asked = [each for each in _benchmarks() if each.name in names or each == _our_jobs().get(run.job_name)]
+    partition = run.tags.get(PARTITION_TAG)
+    if partition is None or any(_is_partition_of(benchmark, partition) for benchmark in asked):
+        return
+    known = chain.from_iterable(benchmark.partitions.units for benchmark in asked)
+    raise RecipeError(f"There is no partition {partition!r}; there are {nearest_first(partition, known)}.")
+
+
+def _is_partition_of(benchmark: Benchmark, partition: str) -> bool:
+    """Return whether the benchmark has this variant or work unit, which may be newer than this process."""
+    if partition in benchmark.partitions.variant_by_unit or _is_variant_of(benchmark, partition):
+        return True
+    variant = partition.rpartition("-")[0]
+    return _is_variant_of(benchmark, variant) and partition in [unit.key for unit in units(load_recipe(variant))]
 
 
 def _is_variant_of(benchmark: Benchmark, variant: str) -> bool:

@@ -44,12 +44,13 @@ def _asset(name: str) -> dg.AssetsDefinition:
     return made
 
 
-def test_nothing_runs_by_itself_as_it_comes_but_a_sensor_that_starts_no_run() -> None:
+def test_nothing_runs_by_itself_as_it_comes_but_sensors_that_start_no_run() -> None:
     from pipelines.definitions import defs
 
     repository = defs.get_repository_def()
     assert {sensor.name: sensor.default_status for sensor in repository.sensor_defs} == {
         "recipe_files_changed": dg.DefaultSensorStatus.RUNNING,
+        "killed_commands": dg.DefaultSensorStatus.RUNNING,
         "release_when_the_report_passes": dg.DefaultSensorStatus.STOPPED,
         "alert_on_failure": dg.DefaultSensorStatus.STOPPED,
     }

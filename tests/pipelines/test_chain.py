@@ -59,6 +59,7 @@ def test_the_same_release_is_made_through_a_served_endpoint_one_user_at_a_time_a
         there.app.enough = lambda: False
         status, output = amemgym_here(tmp_path, *words, "--concurrency", "1", **there.surroundings)
     assert status == 0, output
+    assert "was cancelled, because the command that made it was killed." in " ".join(output.split())
     assert digest(tmp_path) == digest(finished_demo)
     assert 0 < kept < replies_kept(tmp_path)
     assert sum(count - 1 for count in there.app.answered.values()) <= answered - kept <= IN_FLIGHT

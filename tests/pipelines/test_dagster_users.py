@@ -132,6 +132,7 @@ NOBODY = "http://127.0.0.1:9/v1"
     ("job", "tags", "config", "sentence"),
     [
         (ALL, {}, {}, "This run has no partition. Launch it for one, such as demo."),
+        (ALL, {"dagster/partition": "nope"}, {}, "There is no partition 'nope'; there are demo, base, tight."),
         (ALL, DEMO, {"recipe": {"num_users": 0}}, "num_users is 0, and has to be 1 or more"),
         (ALL, DEMO, {"recipe": {"num_users": 900}}, "but the persona pool offers only 120"),
         (
@@ -178,6 +179,7 @@ NOBODY = "http://127.0.0.1:9/v1"
     ],
     ids=[
         "no partition",
+        "unknown partition",
         "impossible field",
         "more than the pool",
         "impossible together",

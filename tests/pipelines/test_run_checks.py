@@ -37,6 +37,12 @@ def test_an_impossible_count_is_refused_for_a_variant_made_since(
         check_run(run)
 
 
+@pytest.mark.parametrize(("job", "partition"), [("generate_and_release", "facts-demo"), ("facts_generate_and_release", "nope")])
+def test_a_partition_that_the_benchmark_does_not_have_is_refused(job: str, partition: str) -> None:
+    with pytest.raises(RecipeError, match=f"There is no partition '{partition}'; there are "):
+        check_run(dg.DagsterRun(job_name=job, tags={"dagster/partition": partition}))
+
+
 def test_a_variant_made_since_is_launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "later.yaml").write_text("num_users: 3\n")
     monkeypatch.setattr("assets.recipe.loading.RECIPES", tmp_path)
