@@ -199,7 +199,7 @@ def test_calls_of_the_memory_that_the_reply_cache_helped_are_not_measured(tmp_pa
     spec = MemorySpec(name="awe", kind="awe", settings={"ns": 0})
     for folder in ("first", "again"):
         finished = finish(run_of(tmp_path / folder, CachedModel(HonestModel(), store=store, mode="use"), spec=spec))
-        assert ("write" in finished.latency.memory) == (folder == "first")
+        assert bool(finished.latency.memory["write"].measured) == (folder == "first")
     store.close()
 
 
@@ -211,6 +211,8 @@ def test_latency_tells_how_many_answers_were_measured() -> None:
     assert found.mean.value == 2
     assert found.median == 2
     assert latency_of([[None], [None]]).mean.value is None
+    for recalls in ([2.0, None, None], [None]):
+        assert latency_of([[1.0]], memory={"write": [1.0], "recall": recalls}).memory_mean is None
 
 
 def accounted(folder: Path, model: HonestModel, budget: Budget) -> FinishedRun:

@@ -18,7 +18,8 @@ Seconds = Annotated[float, Field(ge=0)]
 class CallSeconds(Record):
     """Seconds of one kind of call by the clock; of the `measured` calls a twentieth exceed `slowest`, a hundredth `p99`.
 
-    `made`: calls of that kind, those that the reply cache helped included; 0 where nobody counted them.
+    `made`: calls of that kind, those that the reply cache helped included; 0 where nobody counted them. Where none was measured
+    its seconds are 0.
     """
 
     measured: int
@@ -52,7 +53,7 @@ class Latency(Record):
 
     @property
     def memory_mean(self) -> float | None:
-        """Return the seconds of all calls of the memory for each answer; None where less than half of them were measured."""
+        """Return the seconds of all calls of the memory for each answer; None where less than half of one kind was measured."""
         if not self.answers or any(2 * calls.measured < calls.made for calls in self.memory.values()):
             return None
         return sum(calls.mean * calls.made for calls in self.memory.values()) / self.answers
@@ -95,12 +96,12 @@ def _seconds_of_calls(memory: Mapping[MemoryCall, Sequence[float | None]]) -> di
     for call in get_args(MemoryCall):
         made = memory.get(call, ())
         seconds = [one for one in made if one is not None]
-        if seconds:
-            median, slowest, p99 = (round(float(one), 6) for one in np.quantile(seconds, [0.5, 0.95, 0.99]))
+        if made:
+            median, slowest, p99 = (round(float(one), 6) for one in np.quantile(seconds or [0.0], [0.5, 0.95, 0.99]))
             found[call] = CallSeconds(
                 measured=len(seconds),
                 made=len(made),
-                mean=round(float(np.mean(seconds)), 6),
+                mean=round(float(np.mean(seconds or [0.0])), 6),
                 median=median,
                 slowest=slowest,
                 p99=p99,

@@ -31,7 +31,8 @@ Facts = Callable[[RunManifest], Mapping[str, str]]
 COSTS = ("memory $", "reasoner $", "memory s", "reasoner s")
 COSTS_NOTE = (
     "$: list price of 1,000 answers; s: seconds of one. The memory's are all that it caused, the reasoner's stand apart. A "
-    "price is unknown where the memory may ask models by itself; seconds are cached where the reply cache had most calls."
+    "price is unknown where the memory may ask models by itself. Seconds are cached where the reply cache helped most answers, "
+    "or most of the memory's calls of one kind, such as its recalls."
 )
 NO_GROUP = 0.1  # the share of unscored answers beyond which a run is in no group
 MARK = " (unverified)"  # behind the name of a run of which somebody may want to know more
