@@ -105,10 +105,11 @@ def _without_settings(source: str) -> MemorySpec:
     if found is not None:
         return found
     path, _, attribute = source.rpartition(":")
-    if path.endswith(".py"):
+    if path.endswith(".py") and attribute:
         return in_file(MemorySpec(name=attribute, kind=source))
-    if source.endswith(".py"):
-        raise EvaluationError(f"{source!r} names no class; give the one that is the memory, as in {source}:MyMemory.")
+    file = source.removesuffix(":")
+    if file.endswith(".py"):
+        raise EvaluationError(f"{source!r} names no class; give the one that is the memory, as in {file}:MyMemory.")
     if source.endswith(DESCRIPTIONS):
         return _from_file(Path(source))
     if source not in named_memories():

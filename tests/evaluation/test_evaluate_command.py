@@ -147,6 +147,7 @@ def test_the_beginning_of_an_id_names_a_run_for_the_rows_of_reward_models_too(ev
         (["evaluate", "nowhere", "--memory", "full-history"], "neither a release folder nor a variant with a release"),
         (["evaluate", "DATA", "--memory", "brain"], "no memory 'brain'. The memories are: none, "),
         (["evaluate", "DATA", "--memory", "mine.py"], "'mine.py' names no class; .*as in mine.py:MyMemory"),
+        (["evaluate", "DATA", "--memory", "mine.py:"], "'mine.py:' names no class; .*as in mine.py:MyMemory"),
         (["evaluate", "DATA", "--memory", "full-history", "--users", "3"], "has 2 users"),
         (["evaluate", "DATA", "--memory", "full-history", "--set", "replay=lost"], "names no run"),
         (["compare", "one"], "two or more runs"),

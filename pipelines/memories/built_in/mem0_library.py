@@ -25,7 +25,7 @@ from prompts.template import Message, RenderedPrompt
 
 USER = "user"
 LAST_MESSAGES = 10  # which Mem0 shows beside new ones
-NOT_INSTALLED = "it needs the package mem0ai; install it with: .venv/bin/pip install -e '.[mem0]'"
+NOT_INSTALLED = "The memory mem0 needs the package mem0ai; install it with: .venv/bin/pip install -e '.[mem0]'"
 NO_SPACY = (
     "Mem0 2 links entities to memories by spaCy, which is not installed; install it with: "
     ".venv/bin/pip install 'mem0ai[nlp]' and .venv/bin/python -m spacy download en_core_web_sm"
