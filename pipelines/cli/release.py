@@ -26,7 +26,7 @@ from dataset_card.diff.records import DiffError
 from dataset_card.diff.render import changes_section
 from dataset_card.diff.terminal import print_diff
 from dataset_card.errors import HubError, HubUnreachable
-from dataset_card.hub.layout import BaselineScore, checked_repo
+from dataset_card.hub.layout import BaselineScore, ReleaseSummary, checked_repo
 from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest, publishable
 from dataset_card.hub.port import Visibility
 from dataset_card.hub.publish import Deprecation, Published, Publisher, deprecate_version
@@ -442,6 +442,13 @@ def _preview_here(request: PublishRequest, *, unknown: str, as_json: bool) -> No
     print(_card_sentence(request.folder))
     _print_scores(request)
     print(unknown)
+    _print_end(release)
+
+
+def _print_end(release: ReleaseSummary) -> None:
+    """Print what a dry run ends with, after a warning of rows that no language model wrote."""
+    if release.verdict.embedded:
+        print(f"{release.verdict.words}. {release.verdict.embedded}")
     print("Nothing was changed.")
 
 
@@ -486,7 +493,7 @@ def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) ->
         print(f"{repo} would be created, and be {request.visibility or 'private'} at the end.")
     elif request.visibility and request.visibility != plan.state.visibility:
         print(f"{repo} would no longer be {plan.state.visibility}, but {request.visibility}.")
-    print("Nothing was changed.")
+    _print_end(planner.release)
 
 
 def _print_published(done: Published, endpoint: str) -> None:

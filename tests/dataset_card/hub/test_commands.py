@@ -116,6 +116,10 @@ def test_rows_of_the_embedded_model_are_opened_to_others_only_where_somebody_all
     assert "demo-v2.0.0: For trying only. No language model wrote these texts: amemgym-embedded-1 did" in said
     assert f"{repo} is open to others or would be" in said
     assert not fake.repos
+    for words in ((), ("--repo", repo)):
+        assert (
+            run("publish", "demo", "--dry-run", *words).stdout.splitlines()[-2].startswith("For trying only. No language model")
+        )
     run("publish", "demo", "--repo", repo)
     assert refused("publish", "demo", "--repo", repo, openness) == said
     assert fake.repos[repo].private
