@@ -5,15 +5,12 @@ from collections.abc import Iterator
 from assets.amemgym.audits.rates import decoys_sentence
 from assets.recipe.amemgym import AMemGymRecipe
 
-AUDITS = "A line counts the prompts of its own stage. Audits ask the gates' prompts too; those calls count with the gates."
 # What the paper says of one user of base with gpt-4.1 (App. C.2).
 PAPER = "The paper's: 140 K input and 15.2 K output tokens, $0.40 with gpt-4.1 (App. C.2)."
 
 
 def forecast_notes(recipe: AMemGymRecipe) -> Iterator[str]:
     """Yield sentences about how to read the forecast, and the paper's figures beside those of `base`."""
-    if recipe.audit.enabled:
-        yield AUDITS
     decoys = decoys_sentence(recipe)
     if decoys:
         yield decoys

@@ -20,16 +20,16 @@ from pipelines.resources.ledger.ledger import Ledger, ledger_file
 VARIANTS = ("demo", "base", "extra")
 HEAD = """# What `amemgym plan` starts from where the ledger knows nothing: means over users of the embedded model.
 # Written by `python -m pipelines.planning.measure` (which see). `times`: calls over those that the stage expects of the
-# recipe, which are `expected_calls` in all; tokens are per call.
+# recipe, 1 where none are given, and `expected_calls` in all; tokens are per call.
 """
 
 
 def measure_variant(run: EarlierRun, calls: Mapping[Line, float]) -> MeasuredVariant:
-    """Return the mean calls per user over those that the stages expect, and the tokens per call of each prompt."""
+    """Return for each prompt what the stage that asks it first took per user, over what it expects, and its tokens per call."""
     prompts: dict[str, MeasuredPrompt] = {}
     for line, expected in calls.items():
         use = sum((item.get(line, PromptUsage()) for item in run.items), PromptUsage())
-        if use.calls and expected:
+        if use.calls and expected and line[1] not in prompts:
             prompts[line[1]] = MeasuredPrompt(
                 times=round(use.calls / len(run.items) / expected, 3),
                 input_tokens=round(use.input_tokens / use.calls),
@@ -51,7 +51,8 @@ def main() -> None:
             own = [run for run in runs if run.expected == expected]
             if not own:
                 raise SystemExit(f"The ledger has no finished users of {variant!r} on {model_name()}; generate it first.")
-            variants[variant] = measure_variant(own[0], expected_calls(benchmark, recipe)).model_dump(mode="json")
+            measured = measure_variant(own[0], expected_calls(benchmark, recipe))
+            variants[variant] = measured.model_dump(mode="json", exclude_defaults=True)
     FILE.write_text(HEAD + yaml.safe_dump(variants, sort_keys=False), encoding="utf-8")
     print(f"Wrote {FILE}.")
 

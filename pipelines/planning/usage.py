@@ -65,9 +65,12 @@ ItemUsage = Mapping[Line, PromptUsage]
 
 
 class MeasuredPrompt(Record):
-    """Means over users: calls as a multiple of what the stage expects, and tokens per call; some of the input is cached."""
+    """Means over users of the stage that asks it first: calls as a multiple of what it expects, and tokens per call.
 
-    times: float = Field(ge=0)
+    Some of the input is cached.
+    """
+
+    times: float = Field(default=1, ge=0)
     input_tokens: float = Field(ge=0)
     output_tokens: float = Field(ge=0)
     cached_tokens: float = Field(default=0, ge=0)
@@ -115,14 +118,17 @@ def expected_usage(benchmark: Benchmark, recipe: Recipe) -> dict[Line, PromptUsa
     whole = max(sum(expected.values()), 1.0)
     measured = min(read_measured().values(), key=lambda variant: abs(math.log(variant.expected_calls / whole)))
     usage: dict[Line, PromptUsage] = {}
+    asked = set[str]()
     for line, said in calls_by_line(benchmark).items():
         calls = expected[line]
         own = measured.prompts.get(line[1])
         if own is not None:
-            calls *= own.times
+            # Drafts that are refused are the gates'; what asks their judges later, asks once.
+            calls *= 1 if line[1] in asked else own.times
             tokens = PromptUsage(1, own.input_tokens, own.output_tokens, own.cached_tokens)
         else:
             tokens = PromptUsage(1, amount(said.reading, recipe), amount(said.writing, recipe))
+        asked.add(line[1])
         if calls and tokens.input_tokens:
             usage[line] = tokens * calls
     return usage

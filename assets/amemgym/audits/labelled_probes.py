@@ -1,6 +1,7 @@
 """Labelled probes: texts of a finished user, each under a label of which it is known whether it is right."""
 
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TypeVar
 from assets.amemgym.answers.variants import Variant
 from assets.amemgym.audits.user_parts import AuditedQuestion, AuditedSession, AuditedUser
 from assets.engine.seeded_random import SeededRandom
+from assets.recipe.amemgym import AMemGymRecipe
 
 ACCEPTED = "accepted"
 TAKEN_OUT = "taken_out"  # nothing that a judge is offered is right
@@ -177,14 +179,18 @@ def _draw_items(
             item = list(itertools.islice(endless, user.recipe.gates.texts))
             items.append(item)
             taken.update(probe.source for probe in item)
-    wanted = -(-count // 2)
     pool = rng.shuffled(right)
-    for _ in range(min(wanted, len(pool))):
+    for _ in range(min(right_decoys(user.recipe), len(pool))):
         probe = min(pool, key=lambda candidate: taken[candidate.source])
         pool.remove(probe)
         taken[probe.source] += 1
         items.append([probe])
     return items
+
+
+def right_decoys(recipe: AMemGymRecipe) -> int:
+    """The number of right items at every gate, of a user who has as many."""
+    return math.ceil(recipe.num_decoys / 2)
 
 
 def _mix_probes(kinds: Sequence[Sequence[AnyProbe]], rng: SeededRandom) -> list[AnyProbe]:

@@ -6,8 +6,9 @@ from itertools import chain
 import dagster as dg
 
 from assets.amemgym.answers.stage import ANSWERS
+from assets.amemgym.audits.calls import AUDIT_CALLS
 from assets.amemgym.audits.decoys import judge_decoys
-from assets.amemgym.audits.judgements import GUESSES, guess_answers, read_queries_again, recover_pairs
+from assets.amemgym.audits.judgements import guess_answers, read_queries_again, recover_pairs
 from assets.amemgym.audits.rates import gate_error_rates, recovery_rates
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.records.audit import Decoy, Judgement, QueryReading, UserAudit
@@ -18,7 +19,7 @@ from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.stage import PromptCalls, Stage
+from assets.engine.stage import Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
@@ -73,26 +74,13 @@ def summarize_audits(audits: Sequence[UserAudit]) -> Metadata:
     return {"rates": dg.MetadataValue.md(markdown_table(rows)), **shares}
 
 
-def _guesses(recipe: AMemGymRecipe) -> float:
-    shared = min(recipe.gates.texts_per_call, recipe.num_questions)
-    return recipe.num_questions * recipe.audit.guesses * recipe.audit.enabled / shared
-
-
 AUDITS = Stage(
     name="audits",
     record=UserAudit,
     make=audit_user,
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, SESSION_QUERIES, ANSWERS),
-    prompts=(
-        *(f"audits/{probe}" for probe in GUESSES),
-        "state_trajectory/check",
-        "session_queries/probe",
-        "session_queries/check_exposure",
-        "answers/check",
-        "answers/choose",
-    ),
-    # The gates' prompts count with the gates.
-    calls={f"audits/{probe}": PromptCalls(_guesses, always=False) for probe in GUESSES},
+    prompts=tuple(AUDIT_CALLS),
+    calls=AUDIT_CALLS,
     version=5,
     description=AssetDescription(
         group="texts",

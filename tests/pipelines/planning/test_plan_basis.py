@@ -11,36 +11,34 @@ from assets.llm.ports import CallLabels, LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
 from pipelines.planning.earlier_runs import earlier_runs
 from pipelines.planning.forecast import WIDE, Basis, basis_for
-from pipelines.planning.usage import PromptUsage, calls_by_line, expected_usage
+from pipelines.planning.usage import Line, PromptUsage, calls_by_line, expected_usage
 from pipelines.resources.ledger.ledger import UnitLedger
 from pipelines.resources.ledger.paid_calls import PaidCallRecorder
 from pipelines.resources.ledger.prices import Prices
 from prompts.catalogue import load_prompt
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, UsingModel, call, one_model, open_stores
 
-STAGE_OF = {prompt: stage for stage, prompt in calls_by_line(AMEMGYM)}
+LINES = tuple(calls_by_line(AMEMGYM))
 DRAFT = ("questions", "questions/draft")
 
 
-async def live(stores: LedgerStores, recipe: AMemGymRecipe, *, users: int, prompts: Sequence[str] = tuple(STAGE_OF)) -> None:
+async def live(stores: LedgerStores, recipe: AMemGymRecipe, *, users: int, lines: Sequence[Line] = LINES) -> None:
     """Let users ask every prompt once, as a run would."""
     ledger = UnitLedger(stores.ledger, Prices({}), recipe, "small", ADDRESS)
     await ledger.begin()
     model: LanguageModel = PaidCallRecorder(UsingModel(), ledger)
     for number in range(users):
-        for index, prompt in enumerate(prompts):
-            labels = CallLabels(STAGE_OF[prompt], f"u-{number}", prompt, load_prompt(prompt).fingerprint)
+        for index, (stage, prompt) in enumerate(lines):
+            labels = CallLabels(stage, f"u-{number}", prompt, load_prompt(prompt).fingerprint)
             await model.complete(call(number * 100 + index, model=recipe.models.writer.model, labels=labels))
 
 
-def based_on(
-    folder: Path, recipe: AMemGymRecipe, *, run: AMemGymRecipe, users: int, prompts: Sequence[str] = tuple(STAGE_OF)
-) -> Basis:
+def based_on(folder: Path, recipe: AMemGymRecipe, *, run: AMemGymRecipe, users: int, lines: Sequence[Line] = LINES) -> Basis:
     """What a forecast for the recipe rests on after this run."""
 
     async def use() -> Basis:
         with open_stores(folder) as stores:
-            await live(stores, run, users=users, prompts=prompts)
+            await live(stores, run, users=users, lines=lines)
             return basis_for(AMEMGYM, recipe, await earlier_runs(stores.ledger, AMEMGYM, like=recipe))
 
     return asyncio.run(use())
@@ -73,8 +71,8 @@ def test_runs_of_other_counts_with_the_same_model_correct_the_defaults(tmp_path:
 
 def test_a_prompt_that_the_runs_never_asked_is_left_as_it_was(tmp_path: Path) -> None:
     refine = ("answers", "answers/refine")
-    asked = [prompt for prompt in STAGE_OF if prompt != refine[1]]
-    result = based_on(tmp_path, one_model(num_questions=2), run=one_model(), users=6, prompts=asked)
+    asked = [line for line in LINES if line != refine]
+    result = based_on(tmp_path, one_model(num_questions=2), run=one_model(), users=6, lines=asked)
     assert result.item[refine] == expected_usage(AMEMGYM, one_model(num_questions=2))[refine]
 
 
@@ -85,8 +83,8 @@ def test_runs_in_another_language_or_with_another_model_say_nothing(run: AMemGym
 
 
 def test_users_that_are_not_finished_are_left_out(tmp_path: Path) -> None:
-    early = [name for name in STAGE_OF if STAGE_OF[name] in ("user_profiles", "questions")]
-    assert "defaults" in based_on(tmp_path, one_model(), run=one_model(), users=6, prompts=early).source
+    early = [line for line in LINES if line[0] in ("user_profiles", "questions")]
+    assert "defaults" in based_on(tmp_path, one_model(), run=one_model(), users=6, lines=early).source
 
 
 def test_a_request_that_was_repeated_counts_once(tmp_path: Path) -> None:
@@ -114,15 +112,15 @@ def test_a_request_that_several_users_make_is_shared_among_them(tmp_path: Path) 
     assert asyncio.run(use()) == [1.5, 1.5]
 
 
-def test_a_prompt_that_audits_share_with_a_gate_counts_with_the_gate(tmp_path: Path) -> None:
+def test_a_prompt_that_a_stage_shares_with_an_earlier_one_and_says_nothing_of_counts_there(tmp_path: Path) -> None:
     async def use() -> float:
         with open_stores(tmp_path) as stores:
             await live(stores, one_model(), users=1)
             ledger = UnitLedger(stores.ledger, Prices({}), one_model(), "small", ADDRESS)
-            labels = CallLabels("audits", "u-0", "answers/check", load_prompt("answers/check").fingerprint)
+            labels = CallLabels("events", "u-0", "state_trajectory/check", load_prompt("state_trajectory/check").fingerprint)
             await PaidCallRecorder(UsingModel(), ledger).complete(call(99, model="m-1", labels=labels))
             (run,) = await earlier_runs(stores.ledger, AMEMGYM, like=one_model())
-            return run.items[0]["answers", "answers/check"].calls
+            return run.items[0]["state_trajectory", "state_trajectory/check"].calls
 
     assert asyncio.run(use()) == 2
 
@@ -132,8 +130,8 @@ def test_calls_of_changed_prompts_say_nothing(tmp_path: Path) -> None:
         with open_stores(tmp_path) as stores:
             ledger = UnitLedger(stores.ledger, Prices({}), one_model(), "small", ADDRESS)
             await ledger.begin()
-            for index, prompt in enumerate(STAGE_OF):
-                labels = CallLabels(STAGE_OF[prompt], "u-0", prompt, "another word")
+            for index, (stage, prompt) in enumerate(LINES):
+                labels = CallLabels(stage, "u-0", prompt, "another word")
                 await PaidCallRecorder(UsingModel(), ledger).complete(call(index, labels=labels))
             return len(await earlier_runs(stores.ledger, AMEMGYM, like=one_model()))
 
