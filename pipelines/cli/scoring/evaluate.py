@@ -168,7 +168,7 @@ def run_record(run: FinishedRun) -> dict[str, object]:
 def _latency(run: FinishedRun) -> str:
     """Return sentences on the time of answers and of the memory's own calls."""
     latency = run.latency
-    calls = ", ".join(f"{call} {seconds.quantiles} s" for call, seconds in latency.memory.items())
+    calls = ", ".join(f"{call} {seconds.quantiles} s" for call, seconds in latency.by_call.items() if call != "answer")
     memory = f" Of the memory, at p50 / p95 / p99: {calls}." if calls else ""
     if not latency.timed:
         return f"The time of answers was not measured: they came from the reply cache.{memory}"

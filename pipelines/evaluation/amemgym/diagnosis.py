@@ -69,7 +69,7 @@ class UserAnswers:
             now = self._status(answer, name, answer.period)
             if now == "wrong":
                 lost = True
-                then = self._status(answer, name, self._written_in(answer, name))
+                then = self._status(answer, name, last_update_period(self.episode, name, period=answer.period))
                 if then == "wrong":
                     return "write"
                 unreadable = unreadable or then == "unscored"
@@ -87,7 +87,7 @@ class UserAnswers:
             return "not_used"
         # A probe recalls for itself, and one of three is right by chance: it does not show what the question got.
         probe = self._probe(answer, name, answer.period)
-        written = self._written_in(answer, name)
+        written = last_update_period(self.episode, name, period=answer.period)
         recalled_then = (self._probe(answer, name, written), self._questions.get((written, answer.item)))
         was_there = any(self._came_back(row, name) for row in (probe, *recalled_then))
         was_known = known or self._status(answer, name, written) == "right"
@@ -117,9 +117,6 @@ class UserAnswers:
         if row.memories not in self._recalled:
             self._recalled[row.memories] = "\n".join(map(plain_text, row.memories))
         return self._recalled[row.memories]
-
-    def _written_in(self, answer: AnswerRow, name: str) -> int:
-        return last_update_period(self.episode, name, period=answer.period)
 
     def _probe(self, answer: AnswerRow, name: str, period: int) -> AnswerRow | None:
         """Return the variable's probe that goes with the question."""

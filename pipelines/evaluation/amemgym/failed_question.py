@@ -29,12 +29,13 @@ def show_failure(episode: Episode, row: AnswerRow) -> list[str]:
     text = plain_text("\n".join(row.memories))
     for name in question.required_info:
         told = tellings(episode, name, period=row.period)
-        lines.append(f"needed    {_words(name)}: {episode.periods[row.period].state[name]}")
+        words = name.replace("_", " ")
+        lines.append(f"needed    {words}: {episode.periods[row.period].state[name]}")
         for telling in told:
             place = text.find(plain_text(telling.event.text))
             if place >= 0:
                 mark = "> " if telling.value == told[-1].value else "  "
-                values.append((place, f"{mark}{telling.event.at:%Y-%m-%d}  {_words(name)}: {telling.value}"))
+                values.append((place, f"{mark}{telling.event.at:%Y-%m-%d}  {words}: {telling.value}"))
     # Two lines are around these, and four follow.
     lines += _recalled_lines(row, [value for _, value in sorted(values)], room=max(1, LINES - len(lines) - 6))
     for what, choice in (("chosen", row.given), ("right", row.expected)):
@@ -55,7 +56,3 @@ def _recalled_lines(row: AnswerRow, values: list[str], *, room: int) -> Iterator
         yield f"          {line}"
     if len(shown) > room:
         yield f"          and {len(shown) - room:,} more"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")

@@ -61,7 +61,7 @@ class Latency(Record):
     @property
     def by_call(self) -> dict[str, CallSeconds]:
         """Return the seconds of an `answer` and of the memory's calls, of those that were measured."""
-        found: dict[str, CallSeconds] = {**self.memory}
+        found: dict[str, CallSeconds] = {call: seconds for call, seconds in self.memory.items() if seconds.measured}
         if self.median is not None and self.slowest is not None:
             found["answer"] = CallSeconds(
                 measured=self.timed, made=self.answers, mean=self.mean.value or 0.0, median=self.median, slowest=self.slowest
