@@ -42,12 +42,20 @@ STAND_IN = MemorySpec(name="full-history", kind="full-history")
 WORDS = {
     "dialogue": "replies",
     "memory": "memory writes",
+    "embeddings": "requests of embeddings",
     "simulator": "messages of the simulated user and checks of these",
     "interview": "questions and states",
     "baselines": "baselines and conditions of isolated scores",
 }
 # Whose price a purpose's calls have.
-ROLES = {"dialogue": "assistant", "memory": "memory", "simulator": "user", "interview": "assistant", "baselines": "assistant"}
+ROLES = {
+    "dialogue": "assistant",
+    "memory": "memory",
+    "embeddings": "embedding",
+    "simulator": "user",
+    "interview": "assistant",
+    "baselines": "assistant",
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class EvaluationForecast:
 
     @property
     def usage(self) -> Usage:
-        """Chat completions of the run and their tokens; embeddings are not among them."""
+        """All calls of the run and their tokens, as its progress and its end count them."""
         return sum(self.sizes.values(), Usage())
 
     @property

@@ -98,7 +98,7 @@ def test_states_are_asked_in_one_call_where_the_same_was_recalled_and_have_the_s
     assert 2 * 3 < shared <= each
 
 
-@pytest.mark.parametrize("spec", [BM25, MemorySpec(name="full-history", kind="full-history")])
+@pytest.mark.parametrize("spec", [BM25, *(MemorySpec(name=kind, kind=kind) for kind in ("full-history", "rag"))])
 def test_a_rehearsal_forecasts_what_the_run_then_takes(tmp_path: Path, spec: MemorySpec) -> None:
     model = CountingModel({"chat": "word " * 250, "evaluation/follow_up": "word " * 40})
     work = run_of(tmp_path, model, spec=spec, probes="question")
