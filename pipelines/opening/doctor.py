@@ -44,7 +44,7 @@ class Finding:
     where: str
     what: str
     remedy: str
-    repair: Callable[[], None] | None = field(default=None, compare=False)
+    repair: Callable[[], object] | None = field(default=None, compare=False)
 
     def mend(self) -> bool:
         """Repair the damage if possible, and return whether it was."""
@@ -112,7 +112,7 @@ def dagster_findings(home: Home, *, runs: bool = True) -> Iterator[Finding]:
         problem = damage_of(path) if runs or not of_a_run else ""
         if problem:
             remedy = "It holds the history of runs and no data; --repair sets it aside, and Dagster creates a new one."
-            yield _damaged_file(path, f"Dagster's database {problem}", remedy, partial(_discard, path))
+            yield _damaged_file(path, f"Dagster's database {problem}", remedy, partial(_set_aside, path))
 
 
 def _killed_commands(home: Home) -> Iterator[Finding]:
@@ -143,7 +143,7 @@ def sound_dagster_storage(home: Home) -> Generator[Path]:
         yield folder
 
 
-def _damaged_file(path: Path, what: str, remedy: str, repair: Callable[[], None]) -> Finding:
+def _damaged_file(path: Path, what: str, remedy: str, repair: Callable[[], object]) -> Finding:
     if os.path.lexists(path) and not os.access(path, os.R_OK):
         return Finding(
             str(path), "it cannot be read", "Make it readable for the user who runs this command, or restore a copy."
@@ -196,11 +196,6 @@ def _copy(old: sqlite3.Connection, tables: Sequence[tuple[str, str]], *, into: P
             for row in _readable(old, name):
                 new.execute(f'INSERT OR IGNORE INTO "{name}" VALUES ({", ".join("?" for _ in row)})', row)
         new.commit()
-
-
-def _discard(path: Path) -> None:
-    """Set a file aside and copy nothing from it."""
-    _set_aside(path)
 
 
 def _set_aside(path: Path) -> Path:

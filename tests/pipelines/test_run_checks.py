@@ -1,6 +1,5 @@
 """What is refused at launch of a variant that was made since the process began."""
 
-import json
 from pathlib import Path
 
 import dagster as dg
@@ -8,7 +7,6 @@ import pytest
 
 from assets.recipe.loading import RecipeError
 from pipelines.benchmarks import BENCHMARKS
-from pipelines.opening.dagster_files import ProjectInstance
 from pipelines.opening.run_checks import check_run
 
 
@@ -51,20 +49,3 @@ def test_a_variant_made_since_is_launched(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
     config = {"ops": {"amemgym__recipe": {"config": {"num_users": 2}}}}
     check_run(dg.DagsterRun(job_name="generate_and_release", tags={"dagster/partition": "later"}, run_config=config))
-
-
-def test_a_run_in_this_process_is_one_of_the_project_whose_timeline_shows_it(tmp_path: Path) -> None:
-    settings = {"instance_class": {"module": ProjectInstance.__module__, "class": "ProjectInstance"}}
-    (tmp_path / "dagster.yaml").write_text(json.dumps(settings))
-
-    @dg.job  # pyright: ignore[reportUnknownMemberType]
-    def nothing() -> None:
-        pass
-
-    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
-        assert nothing.execute_in_process(instance=instance).success
-        (run,) = instance.get_runs()
-    origin = run.remote_job_origin
-    assert origin is not None
-    assert origin.repository_origin.get_label() == "__repository__@amemgym"
-    assert origin.job_name == "nothing"
