@@ -51,7 +51,8 @@ class EvaluationRequest:
 
     `budget`: over all tries, in place of the options' own. `checked`: its memory was held to the contract already. `settings`:
     rounds and language of a bare data.json. `hidden`: folders that a memory's code must not see, beside the data folder.
-    `swapped`: so many counterfactual twins are evaluated in place of the data.
+    `swapped`: so many counterfactual twins are evaluated in place of the data. `planned`: no model is asked, so that any may
+    be named before there is an endpoint.
     """
 
     dataset: str
@@ -63,6 +64,7 @@ class EvaluationRequest:
     settings: Mapping[str, object] = field(default_factory=dict[str, object])
     hidden: tuple[Path, ...] = ()
     swapped: int = 0
+    planned: bool = False
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ async def plan_evaluations(requests: Sequence[EvaluationRequest], *, home: Home,
     """
     planned = set[str]()
     for request in requests:
-        async with open_run(request, home=home, progress=progress, planned=planned) as (run, _):
+        async with open_run(replace(request, planned=True), home=home, progress=progress, planned=planned) as (run, _):
             planned.add(run.manifest.alone)
 
 
@@ -282,16 +284,19 @@ async def prepare_run(
     spec = find_memory(request.memory).model_copy(update={"whole": request.whole})
     # A model that is never asked is neither named nor part of the run's id.
     roles = [role for role in tasks.info.roles if role != "embedding" or embeds(spec.kind)]
-    names = options.models(roles, embedded=models.embedded)
+    embedded = models.embedded
+    if request.planned and options.model not in ("", embedded):
+        embedded = None  # priced as if there were an endpoint
+    names = options.models(roles, embedded=embedded)
     for role, setting in MODELS.items():
         # A memory's own settings name what it asks.
         if role in names and spec.settings.get(setting):
             names[role] = str(spec.settings[setting])
     asked = [*names.items(), *(("memory", name) for name in options.more_models)]
     for role, name in asked:
-        if models.embedded and not options.offline and name != models.embedded:
+        if embedded and not request.planned and not options.offline and name != embedded:
             raise EvaluationError(f"The embedded model does not know the model {name!r} of the {role}; {NO_ENDPOINT}.")
-    if options.batch and models.embedded:
+    if options.batch and embedded:
         raise EvaluationError(f"The embedded model does not take batch jobs; leave out batch, or {NO_ENDPOINT}.")
     places = {name: await models.place.of(name) for _, name in asked}
     manifest = manifest_of(tasks, spec, options, models=names, places=places)

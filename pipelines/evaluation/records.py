@@ -10,6 +10,7 @@ from assets.recipe.extra_body import ExtraBody
 from assets.records.base import Record
 from assets.records.paths import FileName
 from assets.records.public_names import shared_model
+from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.evaluation.spending import Checkpoint
 from pipelines.memories.contract import MAX_REPLY_TOKENS, MemoryEvent, MemorySpec, RecallQuery, Wording
 
@@ -338,4 +339,6 @@ class RunManifest(RunSettings):
     def asks(self) -> str:
         """The places that models are asked at, for a reader."""
         addresses = dict.fromkeys(place.partition(" ")[0] for place in self.places)
+        if not addresses and not all(name.startswith(MODEL_FAMILY) for name in (*self.models.values(), *self.more_models)):
+            return "an endpoint that is not set yet"
         return " and ".join(addresses) or "the embedded model in this process"

@@ -117,13 +117,21 @@ def test_an_embedding_model_is_named_only_for_a_memory_that_may_ask_it(data: Pat
         (["bm25", "--set", "more_models=gpt-4.1"], "memory"),
     ],
 )
-def test_a_plan_without_an_endpoint_prices_no_model_that_its_run_would_refuse(
+def test_a_plan_prices_a_model_before_there_is_an_endpoint_and_a_run_is_refused(
     arguments: list[str], role: str, data: Path
 ) -> None:
+    assert "an endpoint that is not set yet" in " ".join(output_of("evaluate", data, "--memory", *arguments, "--plan").split())
     sentence = rf"does not know the model 'gpt-4\.1' of the {role}; set OPENAI_API_KEY, or AMEMGYM_BASE_URL"
-    for plan in (["--plan"], []):
-        with pytest.raises(EvaluationError, match=sentence):
-            CliRunner().invoke(app, ["evaluate", str(data), "--memory", *arguments, *plan], catch_exceptions=False)
+    with pytest.raises(EvaluationError, match=sentence):
+        CliRunner().invoke(app, ["evaluate", str(data), "--memory", *arguments], catch_exceptions=False)
+
+
+def test_a_plan_without_an_endpoint_has_the_price_of_the_models_name(data: Path) -> None:
+    told = output_of("evaluate", data, "--memory", "rag-2-4-30", "--model", "gpt-4.1-mini", "--plan")
+    price = re.search(r"\$(\d+\.\d+)", told)
+    assert price
+    assert float(price[1]) > 0
+    assert "embedding text-embedding-3-small" in " ".join(told.split())
 
 
 def test_dialogues_of_one_run_are_replayed_into_another_assistant(evaluated: Path) -> None:

@@ -13,6 +13,7 @@ from assets.llm.ports import EndpointError
 from assets.llm.usage import Usage
 from assets.recipe.loading import first_problem
 from pipelines.embedded.bank import EMBEDDED_URL, MODEL_FAMILY
+from pipelines.resources.llm.settings import OPENAI_URL
 
 SHIPPED = Path(__file__).parent / "prices.yaml"
 VARIABLE = "AMEMGYM_PRICES"
@@ -75,6 +76,9 @@ class Prices:
             if usd is not None:
                 return Price(usd, "provider")
         usd = _listed_price(model, usage, base_url=None)
+        if usd is None and self._base_url in (None, EMBEDDED_URL):
+            # Where there is no endpoint yet; the library finds models of embeddings at an address only.
+            usd = _listed_price(model, usage, base_url=OPENAI_URL)
         source: PriceSource = "unknown" if usd is None else "list"
         return Price(usd, source)
 
@@ -114,6 +118,7 @@ def _listed_price(model: str, usage: Usage, *, base_url: str | None) -> float | 
         price = calc_price(tokens, model, provider_api_url=base_url)
     except LookupError:
         return None
-    # The library counts a price that it lacks as nothing.
-    listed = cast(tuple[object, object], (price.model_price.input_mtok, price.model_price.output_mtok))
+    # The library counts a price that it lacks as nothing; embeddings need none of output.
+    output = price.model_price.output_mtok if usage.output_tokens else 0
+    listed = cast(tuple[object, object], (price.model_price.input_mtok, output))
     return None if None in listed else float(price.total_price)

@@ -91,3 +91,9 @@ def test_the_librarys_own_data_are_used_and_never_others_from_the_network() -> N
     Prices({}).of("gpt-4.1", PAPERS_USER)
     assert not data_snapshot.get_snapshot().from_auto_update
     assert not any("genai" in thread.name.casefold() or "price" in thread.name.casefold() for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("address", [None, "https://api.openai.com/v1"])
+def test_a_model_of_embeddings_needs_no_price_of_output(address: str | None) -> None:
+    usd = Prices({}, base_url=address).of("text-embedding-3-small", Usage(calls=1, input_tokens=10**6)).usd
+    assert usd == pytest.approx(0.02)
