@@ -8,7 +8,6 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 # A slow machine is no defect. Each run has other examples, so fewer of them find as much over the days.
@@ -22,6 +21,7 @@ os.environ.setdefault("AMEMGYM_TRUST_PACKAGES", "1")
 
 # It sets what numpy and Arrow read when they are first imported, which a test may do before it imports ours.
 import pipelines  # noqa: E402, F401 # pyright: ignore[reportUnusedImport]
+from tests.support.made_once import make_once  # noqa: E402
 from tests.support.slow import is_slow  # noqa: E402
 
 # readline, which pytest imports, sets them for the workers' processes, and tables would be as narrow as a terminal.
@@ -78,14 +78,12 @@ def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.pipelines.chained import SMALL  # late, as most tests need none of the command line
     from tests.support.commands import amemgym_here
 
-    own = tmp_path_factory.getbasetemp()
-    home = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "finished-demo"
-    with FileLock(f"{home}.lock"):
-        if not home.with_suffix(".txt").exists():
-            status, output = amemgym_here(home, "generate", "demo", *SMALL)
-            assert status == 0, output
-            home.with_suffix(".txt").write_text(output, encoding="utf-8")
-    return home
+    def make(home: Path) -> None:
+        status, output = amemgym_here(home, "generate", "demo", *SMALL)
+        assert status == 0, output
+        home.with_suffix(".txt").write_text(output, encoding="utf-8")
+
+    return make_once(tmp_path_factory, "finished-demo", make)
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from pipelines.opening.models import open_models
 from pipelines.planning.forecast import Terms
 from tests.support.commands import amemgym, amemgym_here, kill, own_surroundings
 from tests.support.coroutines import run
+from tests.support.made_once import make_once
 
 CONTAMINATED = Path(__file__).with_name("contaminated_memories.py")
 # Of a run, what a score is not made of.
@@ -67,11 +68,13 @@ def test_of_honest_runs_one_in_twenty_at_most_is_marked() -> None:
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a release of six users; for copies."""
-    home = tmp_path_factory.mktemp("released") / "home"
-    counts = [f"--set={name}" for name in ("num_users=6", "num_questions=2", "num_periods=1")]
-    status, told = amemgym_here(home, "generate", "demo", *counts)
-    assert status == 0, told
-    return home
+
+    def make(home: Path) -> None:
+        counts = [f"--set={name}" for name in ("num_users=6", "num_questions=2", "num_periods=1")]
+        status, told = amemgym_here(home, "generate", "demo", *counts)
+        assert status == 0, told
+
+    return make_once(tmp_path_factory, "released-to-six", make)
 
 
 def evaluated(home: Path, *words: str) -> list[dict[str, Any]]:
@@ -96,18 +99,22 @@ NAMES = ("AnswersForItsUser", "LooksUpTexts")
 @pytest.fixture(scope="module")
 def scored(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Scored:
     """Six fresh users, an honest memory and two that carry the release; to be read."""
-    place = tmp_path_factory.mktemp("scored")
-    home = Path(shutil.copytree(released, place / "home"))
-    words = ("evaluate", "demo", *QUICK, "--memory", "bm25", "--fresh", "6")
-    kill(amemgym(home, *words), when=lambda: replies_of_fresh(home) >= 5)
-    assert not list((home / "fresh").glob("*/releases/demo-fresh/*/manifest.json"))
-    salt = salt_of_fresh(home)
-    shutil.copy(CONTAMINATED, place / "memories.py")
-    [data] = (home / "releases" / "demo").glob("*/demo/data.json")
-    shutil.copy(data, place)
-    memories = ["bm25", *(f"{place / 'memories.py'}:{name}" for name in NAMES)]
-    runs = evaluated(home, *(word for memory in memories for word in ("--memory", memory)), "--fresh", "6")
-    return Scored(home, runs, [salt, salt_of_fresh(home)])
+
+    def make(place: Path) -> None:
+        home = Path(shutil.copytree(released, place / "home"))
+        words = ("evaluate", "demo", *QUICK, "--memory", "bm25", "--fresh", "6")
+        kill(amemgym(home, *words), when=lambda: replies_of_fresh(home) >= 5)
+        assert not list((home / "fresh").glob("*/releases/demo-fresh/*/manifest.json"))
+        salt = salt_of_fresh(home)
+        shutil.copy(CONTAMINATED, place / "memories.py")
+        [data] = (home / "releases" / "demo").glob("*/demo/data.json")
+        shutil.copy(data, place)
+        memories = ["bm25", *(f"{place / 'memories.py'}:{name}" for name in NAMES)]
+        runs = evaluated(home, *(word for memory in memories for word in ("--memory", memory)), "--fresh", "6")
+        (place / "scored.json").write_text(json.dumps({"runs": runs, "salts": [salt, salt_of_fresh(home)]}), encoding="utf-8")
+
+    place = make_once(tmp_path_factory, "fresh-users", make)
+    return Scored(place / "home", **json.loads((place / "scored.json").read_text(encoding="utf-8")))
 
 
 def salt_of_fresh(home: Path) -> str:

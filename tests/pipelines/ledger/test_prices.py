@@ -67,10 +67,10 @@ def test_the_shipped_file_names_no_model(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("gpt-4.1: {input: -1, output: 2}", r"gpt-4\.1\.input: .*greater than or equal to 0"),
+        ("gpt-4.1: {input: -1, output: 2}", r"gpt-4\.1\.input has to be 0 or more"),
         ("gpt-4.1: {inputs: 1, output: 2}", r"gpt-4\.1\.input"),
         ("gpt-4.1: {input: .nan, output: 2}", "finite"),
-        ("- 1", "the file: .*dictionary"),
+        ("- 1", "the file has to be a group of fields"),
         ("a: {", "is not YAML"),
     ],
 )
