@@ -1,4 +1,4 @@
-"""Sensors and a schedule. Those for recipe files and killed commands are on, the others off until they are switched on."""
+"""Sensors and a schedule. Those for recipe files, killed commands and work units are on, the others off until switched on."""
 
 import logging
 import os
