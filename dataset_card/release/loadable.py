@@ -22,7 +22,8 @@ LOADED: set[str] = set()
 def configuration_problems(folder: Path, *, manifest: Manifest) -> Iterator[str]:
     """Yield a sentence for each configuration that somebody could not load, and for each table that has none.
 
-    The files of the folder have to be those of the manifest, as `verify_release` finds.
+    The files of the folder have to be those of the manifest, as `verify_release` finds. Not for a process whose other threads
+    read the environment: `datasets` empties it for a moment.
     """
     try:
         configurations = read_configurations((folder / CARD).read_text(encoding="utf-8"), source=CARD)

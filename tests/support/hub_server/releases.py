@@ -11,6 +11,7 @@ from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Published, Publisher
 from dataset_card.hub.tag_registry import TagRegistry
+from dataset_card.release.loadable import configuration_problems
 from dataset_card.release_store.folder import Release, write_release
 from pipelines.benchmarks import format_of
 from tests.support import scenario
@@ -35,7 +36,10 @@ def a_release(*, version: str = "0.1.0", variant: str = "demo", users: int = 2, 
         "items": episodes,
         "gate_records": [],
     }
-    return write_release(content(**changes), root=root, version=version)
+    release = write_release(content(**changes), root=root, version=version)
+    # Loaded here, once: `datasets` empties the environment for a moment, in which another thread's publisher finds no token.
+    assert not list(configuration_problems(release.folder, manifest=release.manifest))
+    return release
 
 
 def published(hub: Hub, release: Release, *, repo: str, registry: TagRegistry | None = None, **order: Any) -> Published:
