@@ -5,11 +5,6 @@ from assets.code_qa.session_questions.pipeline import SESSION_QUESTIONS
 from assets.recipe.code_qa import PackageRecipe
 from dataset_card.memory_items import document_release
 
-PACKAGE_METRICS: dict[str, str] = {
-    "calls that the notes of a question tell": "SELECT (SELECT count(*) FROM {behaviours}) / (SELECT count(*) FROM {tasks})",
-    "packages": "SELECT count(DISTINCT name) FROM {packages}",
-}
-
 
 def authors_of_packages(recipe: PackageRecipe) -> str:
     """Return whom a release around packages credits."""
@@ -23,7 +18,6 @@ CODE_QA_RELEASE = document_release(
     "are invented: the decisive facts stand in notes that have left the window, and nowhere in the code. The code in "
     "`shown_code` is in sight together with the question.",
     attribution=authors_of_packages,
-    metrics=PACKAGE_METRICS,
 )
 SESSION_QUESTIONS_RELEASE = document_release(
     SESSION_QUESTIONS,
@@ -32,5 +26,4 @@ SESSION_QUESTIONS_RELEASE = document_release(
     "twice, and can be run again from the tables `files` and `behaviours`. The team and what it settled are invented and "
     "stand in no code. A guess is right in half of the questions whether a statement still counts.",
     attribution=authors_of_packages,
-    metrics=PACKAGE_METRICS,
 )

@@ -1,6 +1,6 @@
 """The parts of releases of tasks with documents in turns beside items and tables: a card with ablation, lengths and funnel."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
@@ -16,21 +16,6 @@ from dataset_card.reported import ReportedExtras
 from validation.memory_items.report import render_document_page
 
 COUNTED_BY = {"tokens": TOKENIZER}
-METRICS: dict[str, str] = {
-    "hops of a task": "SELECT sum(hops) / count(*) FROM {tasks}",
-    "documents of a task": "SELECT (SELECT count(*) FROM {documents}) / (SELECT count(*) FROM {tasks})",
-    "characters of a document": "SELECT sum(length(text)) / count(*) FROM {documents}",
-    "characters of a question": "SELECT sum(length(question)) / count(*) FROM {tasks}",
-    "share of documents that an answer needs": "SELECT count(*) FILTER (role = 'support') / count(*) FROM {documents}",
-}
-
-FIGURES: dict[str, str] = {
-    "conditions.right": "right readings, given {condition}",
-    "told_apart": "support told from filler by {key}",
-    "arrival.right": "solved by arrival alone: {rule}",
-    "cheap_readers.found": "all that is needed, in {key} of the history, by {reader}",
-    "arrival_gap": "the first is right more often than the last",
-}
 
 
 class MemoryItemsExtras(ReportedExtras):
@@ -45,16 +30,13 @@ def document_release(
     *,
     about: str,
     attribution: Callable[[Any], str] = no_authors,
-    metrics: Mapping[str, str] | None = None,
 ) -> ReleaseFormat:
-    """Return how releases of a benchmark of documents look; `metrics` are compared beside those of all of them."""
+    """Return how releases of a benchmark of documents look."""
     return ReleaseFormat(
         benchmark,
         extras=MemoryItemsExtras,
         about=about,
         attribution=attribution,
-        metrics={**METRICS, **(metrics or {})},
-        figures=FIGURES,
         reported=True,
         counted_by=COUNTED_BY,
         card_description="The README of the release: computed facts in a written template, under the header that the Hub "

@@ -13,10 +13,6 @@ TOOL_DIALOGUE_RELEASE = document_release(
     about="Tool dialogues for testing memory. An agent gets a customer's request, tools that run on a company's tables, and "
     "what a memory recalls. Some arguments of the right calls were settled in earlier sessions and are nowhere else. A task "
     "is graded by the company's rows in the end and by the message that tells the customer what was made and asked for.",
-    metrics={
-        "calls of a task": "SELECT (SELECT count(*) FROM {calls}) / (SELECT count(*) FROM {tasks})",
-        "rows of a company": "SELECT (SELECT count(*) FROM {companies}) / (SELECT count(*) FROM {tasks})",
-    },
 )
 
 

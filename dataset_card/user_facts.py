@@ -1,7 +1,5 @@
 """The parts of releases of user facts beside items and tables."""
 
-from collections.abc import Mapping
-
 from rich.console import Console
 from rich.panel import Panel
 
@@ -19,18 +17,6 @@ ABOUT = (
     "merged, or as before; some end on a day, some follow from others by a rule, some are to be forgotten. Questions ask for "
     "the value now, on a day or over time, for what follows, for what was never said, with a false premise, for deleted facts."
 )
-FACT_METRICS: Mapping[str, str] = {
-    "questions of a user": "SELECT (SELECT count(*) FROM {questions}) / (SELECT count(*) FROM {users})",
-    "statements of a user": "SELECT (SELECT count(*) FROM {statements}) / (SELECT count(*) FROM {users})",
-    "characters of a message": "SELECT sum(length(message)) / count(*) FROM {sessions}",
-    "share of right choices that say not known": "SELECT count(*) FILTER (outcome = 'right' AND text LIKE '%not known%') / "
-    "count(*) FILTER (outcome = 'right') FROM {choices}",
-}
-FACT_FIGURES: Mapping[str, str] = {
-    "readers.right": "right by {reader}, questions of the kind {group}",
-    "cheap_readers.found": "all that is needed, in {key} of the history, by {reader}",
-    "guesses": "right by guessing {key}",
-}
 
 
 class UserFactsExtras(ReportedExtras):
@@ -44,8 +30,6 @@ USER_FACTS_RELEASE = ReleaseFormat(
     USER_FACTS,
     extras=UserFactsExtras,
     about=ABOUT,
-    metrics=FACT_METRICS,
-    figures=FACT_FIGURES,
     reported=True,
     card_description="The README of the release: computed facts in a written template, under the header that the Hub reads. It "
     "tells what readers of the sessions answer by kind of question, and what was replaced and why.",

@@ -31,46 +31,6 @@ from validation.amemgym.report.contents import FactCounter
 from validation.amemgym.report.page import render_quality_page
 from validation.amemgym.tables import TABLE_EXPECTATIONS
 
-# One number each, over the tables of one release. Sums of whole numbers, so that no order of adding changes a digit.
-METRICS: dict[str, str] = {
-    "sessions of a user": "SELECT (SELECT count(*) FROM {sessions}) / (SELECT count(*) FROM {users})",
-    "state variables of a user": "SELECT (SELECT count(*) FROM {state_variables}) / (SELECT count(*) FROM {users})",
-    "changes of state in a period": "SELECT count(old_value) / (SELECT count(*) FROM {periods} WHERE period > 0) FROM {states}",
-    "options of a question": "SELECT (SELECT count(*) FROM {answer_choices}) / (SELECT count(*) FROM {questions})",
-    "characters of a session's query": "SELECT sum(length(query)) / count(*) FROM {sessions}",
-    "characters of a question": "SELECT sum(length(query)) / count(*) FROM {questions}",
-    "characters of an answer": "SELECT sum(length(answer)) / count(*) FROM {answer_choices}",
-    "share of questions whose right option changes with the period": (
-        "SELECT sum(len(list_filter(list_zip(golden[:-2], golden[2:]), lambda pair: pair[1] <> pair[2]))) "
-        "/ sum(len(golden) - 1) FROM {questions}"
-    ),
-    "share of right options that stand first": (
-        "SELECT count(*) FILTER (position = 0) / count(*) FROM (SELECT user_id, question_id, unnest(golden) AS choice_id "
-        "FROM {questions}) JOIN {answer_choices} USING (user_id, question_id, choice_id)"
-    ),
-}
-
-FIGURES: dict[str, str] = {
-    "ceiling": "ceiling: the score of perfect memory",
-    "ceiling_sample.released": "ceiling over the users who stayed",
-    "shortcuts.accuracy": "right without memory, by the shortcut {shortcut}",
-    "difficulty.value": "difficulty: {figure}",
-    "recovery.recovered": "recovered: {direction}",
-    "recovery.cannot_tell": "could not tell: {direction}",
-    "gate_errors.share": "gate {gate}: {error}, decoys {kind}",
-    "judge_errors.share": "gate {gate}: {error} of one reading",
-    "promised": "gate {key}: wrong items accepted if readings erred independently",
-    "guessing": "gate {key}: wrong items accepted if the judge guessed",
-    "calls_per_item": "gate {key}: calls per item",
-    "leaks.drafts": "first drafts that tell more than they should",
-    "leaks.accepted": "queries that tell a variable that they should not",
-    "leaks.missed": "queries whose own values were not all read",
-    "movement.choices_reached": "choices that are held at some time",
-    "movement.evenness": "evenness of a variable's time over its choices",
-    "diversity.near_within": "questions with a near-duplicate of the same user",
-    "diversity.near_across": "questions with a near-duplicate of another user",
-}
-
 
 class AMemGymExtras(ReleaseExtras):
     """Files of AMemGym's releases; errata in the variant's folder are part of each release."""
@@ -139,8 +99,6 @@ class AMemGymExtras(ReleaseExtras):
 AMEMGYM_RELEASE = ReleaseFormat(
     AMEMGYM,
     extras=AMemGymExtras,
-    metrics=METRICS,
-    figures=FIGURES,
     reported=True,
     expectations=TABLE_EXPECTATIONS,
     as_json=to_reference,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from dataset_card.diff.errata_files import errata_by_item
-from dataset_card.diff.figures import Measured, count_metrics, metric_changes, report_metrics
 from dataset_card.diff.records import (
     DiffError,
     ReleaseDiff,
@@ -22,7 +21,7 @@ from dataset_card.diff.tables import ComparedTable, TablePair, compare_table
 from dataset_card.diff.titles import Titles
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.digests import canonical_digest
-from dataset_card.release.manifest import CARD, RECIPE, REPORT, ManifestBody, ManifestError, read_manifest, read_recipe_fields
+from dataset_card.release.manifest import CARD, RECIPE, ManifestBody, ManifestError, read_manifest, read_recipe_fields
 from dataset_card.release.verify import file_rows
 
 if TYPE_CHECKING:
@@ -126,8 +125,6 @@ def compare_releases(
         users_removed=rows.items_removed,
         user_names=rows.item_names,
         tables=tuple(table.change for table in rows.tables if table.change.before or table.change.after),
-        statistics=metric_changes(_count(before, form), _count(after, form)),
-        quality=metric_changes(_read_figures(before, form), _read_figures(after, form)),
         settings=tuple(settings),
         files=tuple(files),
     )
@@ -231,17 +228,6 @@ def _whole_table(name: str, *, gone: bool) -> ComparedTable:
 def _ids_only_in(connection: "DuckDBPyConnection", file: Path, *, other: Path, key: str) -> tuple[str, ...]:
     sql = f'SELECT "{key}" FROM read_parquet($file) EXCEPT SELECT "{key}" FROM read_parquet($other) ORDER BY "{key}"'
     return tuple(row[0] for row in connection.execute(sql, {"file": str(file), "other": str(other)}).fetchall())
-
-
-def _count(side: ComparedRelease, form: ReleaseFormat) -> dict[str, Measured]:
-    figures = {name.replace("_", " "): Measured(float(count)) for name, count in side.body.counts.items()}
-    with _database(str(side.folder)) as connection:
-        figures.update(count_metrics(connection, side.tables, form.metrics))
-    return figures
-
-
-def _read_figures(side: ComparedRelease, form: ReleaseFormat) -> dict[str, Measured]:
-    return report_metrics(side.folder / REPORT, words=form.figures)
 
 
 def _settings(before: ComparedRelease, after: ComparedRelease) -> Iterator[SettingChange]:

@@ -74,26 +74,6 @@ class TableChange(Record):
         return self.relabelled + self.annotated
 
 
-class MetricChange(Record):
-    """One figure of both releases; None where a release does not have it.
-
-    The interval is that of the figure before, where it has one: a figure that stays inside it says nothing new.
-    """
-
-    figure: str
-    before: float | None
-    after: float | None
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def place(self) -> Literal["beyond", "inside", "no interval"]:
-        """The place of the figure now, as seen from the interval of the figure before."""
-        if self.after is None or self.low is None or self.high is None:
-            return "no interval"
-        return "inside" if self.low <= self.after <= self.high else "beyond"
-
-
 class SettingChange(Record):
     """A field of the recipe, a model, a prompt, or the program, with other text than before."""
 
@@ -122,15 +102,8 @@ class ReleaseDiff(Record):
     users_removed: tuple[str, ...] = ()
     user_names: dict[str, str] = Field(default_factory=dict)
     tables: tuple[TableChange, ...] = ()
-    statistics: tuple[MetricChange, ...] = ()
-    quality: tuple[MetricChange, ...] = ()
     settings: tuple[SettingChange, ...] = ()
     files: tuple[str, ...] = Field(default=(), description="files without rows that differ, came or went")
-
-    @property
-    def figures(self) -> tuple[MetricChange, ...]:
-        """The figures of the rows and of the quality report that moved."""
-        return (*self.statistics, *self.quality)
 
     @property
     def level(self) -> Level:

@@ -44,40 +44,20 @@ class DiffTable:
     numbers: bool = True
 
 
-@dataclass(frozen=True)
-class DiffTables:
-    """All tables of a diff: rows by table, figures that moved by whether beyond their intervals, and settings."""
-
-    rows: DiffTable
-    beyond: DiffTable
-    exact: DiffTable
-    inside: DiffTable
-    settings: DiffTable
-
-
-def tables_of(diff: ReleaseDiff, *, untouched: bool = False) -> DiffTables:
-    """Return all tables of a diff; `untouched`: also the rows of tables without a change."""
+def rows_table(diff: ReleaseDiff, *, untouched: bool = False) -> DiffTable:
+    """Return the rows by table; `untouched`: also those of tables without a change."""
     counts = [name for name in COUNTS if name in ("before", "after") or any(getattr(table, name) for table in diff.tables)]
     rows: list[tuple[str, ...]] = []
     for table in by_interest(diff):
         if table.changed or untouched:
             rows.append((table.table, *(f"{getattr(table, name):,}" for name in counts)))
-    settings = tuple((setting.name, setting.before, setting.after) for setting in diff.settings)
-    return DiffTables(
-        rows=DiffTable("Rows by table", ("table", *map(COUNTS.__getitem__, counts)), tuple(rows)),
-        beyond=_moved_figures("Figures that moved beyond their intervals", diff, "beyond"),
-        exact=_moved_figures("Figures without an interval that moved", diff, "no interval"),
-        inside=_moved_figures("Figures that moved inside their intervals", diff, "inside"),
-        settings=DiffTable("How it was made", ("how it was made", "before", "now"), settings, numbers=False),
-    )
+    return DiffTable("Rows by table", ("table", *map(COUNTS.__getitem__, counts)), tuple(rows))
 
 
-def _moved_figures(title: str, diff: ReleaseDiff, place: str) -> DiffTable:
-    rows: list[tuple[str, ...]] = []
-    for figure in diff.figures:
-        if figure.place == place:
-            rows.append((figure.figure, _figure_text(figure.before), _figure_text(figure.after)))
-    return DiffTable(title, ("figure", "before", "now"), tuple(rows))
+def settings_table(diff: ReleaseDiff) -> DiffTable:
+    """Return what else made the later release."""
+    rows = tuple((setting.name, setting.before, setting.after) for setting in diff.settings)
+    return DiffTable("How it was made", ("how it was made", "before", "now"), rows, numbers=False)
 
 
 def verdict(diff: ReleaseDiff) -> str:
@@ -121,13 +101,6 @@ def too_low(version: str, *, diff: ReleaseDiff, smallest: str) -> str:
     return f"{version} is too low for {diff.before.variant}: since {last}, {diff.reason}, so it has to be at least {smallest}."
 
 
-def _figure_text(value: float | None) -> str:
-    """Return a figure as a table shows it; a dash where a release does not have it."""
-    if value is None:
-        return "-"
-    return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
-
-
 def by_interest(diff: ReleaseDiff) -> list[TableChange]:
     """Return options, questions and sessions before users, and the account of the making last."""
     backwards = diff.tables[::-1]
@@ -141,17 +114,8 @@ def _paragraphs(diff: ReleaseDiff) -> Iterator[str]:
     yield ""
     yield f"{_users(diff)} {LABELS}"
     yield ""
-    tables = tables_of(diff)
-    yield from _markdown_table(tables.rows, code=True)
-    for moved in (tables.beyond, tables.exact):
-        if moved.rows:
-            yield f"{moved.title}:"
-            yield ""
-        yield from _markdown_table(moved)
-    if tables.inside.rows:
-        yield f"Figures that moved inside the interval they had before: {len(tables.inside.rows)}."
-        yield ""
-    yield from _markdown_table(tables.settings, code=True)
+    for table in (rows_table(diff), settings_table(diff)):
+        yield from _markdown_table(table)
     yield f"`amemgym diff {diff.before.variant}@{diff.before.version}` and this release shows the rows themselves."
 
 
@@ -163,8 +127,8 @@ def _users(diff: ReleaseDiff) -> str:
     return f"{counted(came, 'user')} {is_or_are(came)} new, {went:,} {is_or_are(went)} gone."
 
 
-def _markdown_table(table: DiffTable, *, code: bool = False) -> Iterator[str]:
-    """Yield the lines of a table unless it is empty; `code`: a row's first cell is a name in the data."""
+def _markdown_table(table: DiffTable) -> Iterator[str]:
+    """Yield the lines of a table unless it is empty; a row's first cell is a name in the data."""
     if not table.rows:
         return
     yield f"| {' | '.join(table.heads)} |"
@@ -172,8 +136,7 @@ def _markdown_table(table: DiffTable, *, code: bool = False) -> Iterator[str]:
     for first, *cells in table.rows:
         if not table.numbers:
             cells = [markdown.text(cell, limit=TEXT_LIMIT) for cell in cells]
-        name = f"`{first}`" if code else markdown.text(first)
-        yield f"| {' | '.join([name, *cells])} |"
+        yield f"| {' | '.join([f'`{first}`', *cells])} |"
     yield ""
 
 

@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dataset_card.diff.records import CellChange, ReleaseDiff, TableChange
-from dataset_card.diff.render import LABELS, DiffTable, by_interest, marked_words, tables_of, verdict
+from dataset_card.diff.render import LABELS, DiffTable, by_interest, marked_words, rows_table, settings_table, verdict
 
 # A screen shows the gist: the page has all rows, and --json all words.
 ROWS_OF_A_TABLE = 4
@@ -16,7 +16,7 @@ MARKS = {"gone": ("[-", "-]", "red strike"), "new": ("{+", "+}", "green bold")}
 
 
 def print_diff(diff: ReleaseDiff, console: Console) -> None:
-    """Print what matters first: changed questions, answers and keys, then tables of counts, figures and settings."""
+    """Print what matters first: changed questions, answers and keys, then tables of counts and settings."""
     console.print(Text(verdict(diff)))
     if diff.level == "same":
         return
@@ -24,8 +24,7 @@ def print_diff(diff: ReleaseDiff, console: Console) -> None:
     for table in by_interest(diff):
         if table.scored:
             _print_rows(table, console)
-    tables = tables_of(diff)
-    for table in (tables.rows, tables.beyond, tables.exact, tables.inside, tables.settings):
+    for table in (rows_table(diff), settings_table(diff)):
         if table.rows:
             _print_table(table, console)
 

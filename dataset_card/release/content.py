@@ -118,10 +118,9 @@ def no_counts(_: Any) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class ReleaseFormat:
-    """A benchmark as its releases show it. `metrics`: queries of one number over the tables, which a diff compares.
+    """A benchmark as its releases show it.
 
     `about`: what its items are, for the card; `attribution` returns the authors of what they are made of, by recipe.
-    `figures`: words for the quality report's figures by dotted path; braces hold texts of a list's item or a mapping's `key`.
     `reported`: its quality report goes into the release. `expectations`: what a project of Great Expectations in the release
     checks beside what follows from the classes of the tables' rows. `as_json`: an item as its JSON file has it, where there is
     one. `counts_per_item`: what a recipe says every item has, as in the manifest's counts. `canary_in_files`: its Parquet
@@ -132,8 +131,6 @@ class ReleaseFormat:
     extras: type[ReleaseExtras] = ReleaseExtras
     about: str = ""
     attribution: Callable[[Any], str] = no_authors
-    metrics: Mapping[str, str] = field(default_factory=dict[str, str])
-    figures: Mapping[str, str] = field(default_factory=dict[str, str])
     reported: bool = False
     expectations: TableExpectations = field(default_factory=TableExpectations)
     as_json: Callable[[Any], Mapping[str, Any]] | None = None

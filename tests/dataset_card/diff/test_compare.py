@@ -13,19 +13,15 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from assets.amemgym.records.episode import Episode
-from assets.records.estimate import Estimate
 from dataset_card.amemgym.release import AMEMGYM_RELEASE
 from dataset_card.diff.compare import compare_releases, read_compared
-from dataset_card.diff.figures import metric_changes, report_metrics
 from dataset_card.diff.page import diff_page
 from dataset_card.diff.records import DiffError, ReleaseDiff, TableChange
 from dataset_card.diff.render import changes_section, marked_words, with_changes, without_changes
 from dataset_card.diff.terminal import print_diff
 from dataset_card.release_store.folder import write_release
 from tests.support import scenario
-from tests.support.releases import content, report
-from tests.support.scenario import varied
-from tests.validation.test_report_page import report as full_report
+from tests.support.releases import content
 
 SECOND, THIRD = "5f0c-ada-003", "5f0c-eve-004"
 BOTH = (scenario.episode(), scenario.episode(SECOND))
@@ -96,58 +92,10 @@ def test_a_key_that_moved_is_a_label(tmp_path: Path) -> None:
     assert found.level == "major"
 
 
-def test_figures_and_settings_that_moved_are_listed_and_others_not(tmp_path: Path) -> None:
+def test_settings_that_changed_are_listed_and_others_not(tmp_path: Path) -> None:
     longer = {"items": [retold(), scenario.episode(SECOND)], "recipe": scenario.recipe(num_users=2, seed=7)}
     found = diff(tmp_path, {}, longer)
-    figures = {one.figure: (one.before, one.after) for one in found.statistics}
-    assert set(figures) == {"characters of a session's query", "characters of an answer"}
-    assert figures["characters of an answer"] == (59.1667, 59.8333)
     assert [(one.name, one.before, one.after) for one in found.settings] == [("seed", "42", "7")]
-
-
-def test_figures_of_two_reports_are_paired_and_named_in_words(tmp_path: Path) -> None:
-    """Lines of one gate stay apart, and a figure that has no words yet is named by its path."""
-
-    def report(returns: float, accuracy: float | None) -> dict[str, Any]:
-        def share(value: float | None) -> dict[str, Any]:
-            return {"value": value, "low": 0.2, "high": 0.4}
-
-        rates: list[dict[str, Any]] = []
-        for kind in ("", "other_value"):
-            rates.append({"gate": "event", "error": "false_accept", "kind": kind, "share": share(returns)})
-        line = {"shortcut": "longest option", "accuracy": share(accuracy), "limit": 0.5, "items": 9}
-        return {
-            "variant": "demo",
-            "movement": {"evenness": returns},
-            "gate_errors": rates,
-            "promised": {"event": returns},
-            "shortcuts": [line],
-            "later_figures": [{"of": "new kind", "value_of_it": returns}],
-        }
-
-    figures: list[dict[str, Any]] = []
-    for name, fields in (("a", report(0.5, 0.31)), ("b", report(0.25, None))):
-        path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps(fields))
-        figures.append(report_metrics(path, words=AMEMGYM_RELEASE.figures))
-    assert [(one.figure, one.before, one.after) for one in metric_changes(*figures)] == [
-        ("evenness of a variable's time over its choices", 0.5, 0.25),
-        ("gate event: false accept, decoys of all kinds", 0.5, 0.25),
-        ("gate event: false accept, decoys other value", 0.5, 0.25),
-        ("gate event: wrong items accepted if readings erred independently", 0.5, 0.25),
-        ("right without memory, by the shortcut longest option", 0.31, None),
-        ("later figures value of it new kind", 0.5, 0.25),
-    ]
-    assert report_metrics(tmp_path / "none.json", words={}) == {}
-
-
-def test_every_figure_of_a_report_has_words(tmp_path: Path) -> None:
-    path = tmp_path / "report.json"
-    path.write_text(full_report().model_dump_json())
-    named = report_metrics(path, words=AMEMGYM_RELEASE.figures)
-    words = [re.sub(r"\{\w+\}", ".*", one) for one in AMEMGYM_RELEASE.figures.values()]
-    assert len(named) > 20
-    assert [name for name in named if not any(re.fullmatch(one, name) for one in words)] == []
 
 
 def test_readers_see_names_and_words_where_rows_have_ids(tmp_path: Path) -> None:
@@ -176,7 +124,6 @@ def test_nothing_changed_is_told_as_such(tmp_path: Path) -> None:
     found = diff(tmp_path, {}, {})
     assert found.level == "same"
     assert found.reasons == ()
-    assert found.statistics == ()
     assert found.settings == ()
     assert "they are the same release" in diff_page(found)
 
@@ -211,7 +158,6 @@ def test_the_section_has_no_empty_table_and_is_undone(tmp_path: Path) -> None:
         "## Changes since 0.1.0\n\nScores do not compare with those on 0.1.0.\nThis needs a new major number: "
         "1 row of sessions is changed in what an assistant reads or is scored on (query of user\\_id 5f0c-zoë-001"
     )
-    assert "quality report" not in section
     for card in ("---\na: b\n---\n\n# T\n\n## What\n\nx\n\n## Loading it\n\ny\n", "# T\n", "# T\n\n## License and citation\n"):
         assert without_changes(with_changes(card, section)) == card
         assert without_changes(card) == card
@@ -230,32 +176,6 @@ def test_the_page_shows_changed_texts_before_tables_and_bookkeeping_last(tmp_pat
     page = diff_page(diff(tmp_path, {}, {"items": [retold(), scenario.episode(SECOND)], "gate_records": []}))
     places = [page.index(part) for part in ('id="answer_choices"', 'id="sessions"', 'id="rows"', ">gate_records<")]
     assert places == sorted(places)
-
-
-def test_a_figure_inside_its_interval_is_noise_and_told_apart(tmp_path: Path) -> None:
-    ceilings = [Estimate(value=value, low=0.9, high=0.99) for value in (0.95, 0.96, 0.5)]
-    sides = [{"report": report(ceiling=ceiling)} for ceiling in ceilings]
-    quiet, loud = diff(tmp_path / "1", sides[0], sides[1]), diff(tmp_path / "2", sides[0], sides[2])
-    assert [one.place for one in (*quiet.quality, *loud.quality)] == ["inside", "beyond"]
-    assert "Figures that moved inside their intervals" in diff_page(quiet)
-    assert "Figures that moved inside the interval they had before: 1." in changes_section(quiet)
-    assert "| ceiling: the score of perfect memory | 0.95 | 0.5 |" in changes_section(loud)
-
-
-def test_only_figures_with_an_interval_are_counted_as_beyond_it(tmp_path: Path) -> None:
-    ceiling = Estimate(value=0.5, low=0.4, high=0.6)
-    before = {"report": report(ceiling=ceiling, golden_changes=0.3)}
-    after = {
-        "report": report(ceiling=varied(ceiling, value=0.7)),
-        "items": [*BOTH, scenario.episode(THIRD)],
-        "recipe": scenario.recipe(num_users=3),
-    }
-    found = diff(tmp_path, before, after)
-    assert "<li><b>1</b>figure moved beyond its interval</li>" in diff_page(found)
-    section = changes_section(found)
-    beyond, other = section.split("Figures without an interval that moved:")
-    assert "| ceiling: the score of perfect memory | 0.5 | 0.7 |" in beyond
-    assert "| users | 2 | 3 |" in other
 
 
 def test_the_terminal_marks_words_first_and_bookkeeping_last(tmp_path: Path) -> None:
