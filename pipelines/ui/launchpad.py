@@ -4,6 +4,7 @@ import json
 import re
 from itertools import takewhile
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -20,6 +21,7 @@ from pipelines.benchmarks import benchmark_of
 from pipelines.jobs import GENERATE_AND_RELEASE
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,38}[a-z0-9])?")  # valid as a file name on every system, and as a partition key
+EDITOR_WIDTH = 56  # letters of a line that are in sight in a window of 1024 pixels
 # Fields that hardly anybody sets.
 UNCHANGED = ("sample", "salt")
 # With these another variant would have the same users or tasks, claim to, or ask anew for users that it does not have.
@@ -41,7 +43,8 @@ def launchpad_address(variant: str, values: AssetValues) -> str:
     lines = [
         f"      {name}: {json.dumps(fields[name], ensure_ascii=False)}" for name in fields if name not in (*folded, *UNCHANGED)
     ]
-    lines.append(f"      # As its file says, and to be given here too (Ctrl-Space): {', '.join(folded)}")
+    rest = f"More, as in its file (Ctrl-Space): {', '.join(folded)}"
+    lines += wrap(rest, EDITOR_WIDTH, initial_indent="      # ", subsequent_indent="      # ")
     config = "\n".join(["ops:", f"  {benchmark.op('recipe')}:", "    config:", *lines, ""])
     query = {"config": config, "tags[0][key]": PARTITION_TAG, "tags[0][value]": variant}
     return f"/locations/amemgym/jobs/{benchmark.key(GENERATE_AND_RELEASE)}/playground/setup?{urlencode(query)}"

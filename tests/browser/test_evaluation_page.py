@@ -147,6 +147,7 @@ def test_the_board_compares_and_leads_to_each_run(reader: Visit, home: Path) -> 
     [board] = (home / "boards").glob("*.html")
     page = reader.open(f"/boards/{board.name}", height=1400)
     expect(page.locator("#leaderboard table.sortable tbody tr")).to_have_count(2)  # no memory is a reference
+    expect(page.locator(".hero li").first).to_contain_text("2 memoriescannot be told from the best")
     expect(page.locator("#leaderboard table").nth(1).locator("tbody tr")).to_have_count(1 + 6)
     choice(page, "Shown").select_option("not_written")
     expect(page.locator("#periods caption")).to_contain_text("not written")

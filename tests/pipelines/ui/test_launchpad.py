@@ -15,7 +15,7 @@ from assets.recipe import loading
 from assets.recipe.loading import RecipeError, load_recipe, variants
 from assets.records.base import Record
 from pipelines.definitions import defs
-from pipelines.ui.launchpad import begin_variant, launchpad_address
+from pipelines.ui.launchpad import EDITOR_WIDTH, begin_variant, launchpad_address
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ def test_what_the_launchpad_is_filled_with_is_config_that_it_takes_and_the_varia
     assert job.endswith("generate_and_release")
     assert given["config"]["num_reserve"] == recipe.num_reserve
     assert len(text.splitlines()) <= MOST_LINES
+    assert max(len(line) for line in text.splitlines() if "#" in line) <= EDITOR_WIDTH
     assert laid.fields == {}
 
 
