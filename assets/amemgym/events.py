@@ -23,6 +23,7 @@ from assets.amemgym.records.state import (
 )
 from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
+from assets.amemgym.state_trajectory.days import with_weekday
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY, changes_in_prompt, story_so_far
 from assets.amemgym.state_trajectory.story_reading import (
     StoryReader,
@@ -75,7 +76,7 @@ class EventWriter(StoryReader):
         for event in self.events:
             is_last = event.period.index == period.index - 1
             if is_last or (event.period.index < period.index and not changed.isdisjoint(event.draft.states)):
-                told.append(f"{event.draft.day}: {event.attempt.text}")
+                told.append(f"{with_weekday(event.draft.day)}: {event.attempt.text}")
         return {
             "user_profile": self.profile.in_prompt,
             "start_date": self.recipe.start_date.isoformat(),
@@ -272,6 +273,7 @@ def event_in_context(event: Event, *, profile: UserProfile, recipe: AMemGymRecip
         variables=event.states,
         day=event.day,
         roles=profile.cast.names_by_role,
+        rooms=profile.cast.rooms,
     )
 
 

@@ -17,8 +17,8 @@ from assets.records.public_names import shared_model
 PERIOD = number("period", "the period; 0 is the initial one", of=1)
 PROFILE = (
     "name age gender marital_status education_level occupation hobbies_and_interests skills_and_expertise complementary_info "
-    "formatted_str people=cast.people animals=cast.animals home=cast.home work=cast.work getting_about=cast.getting_about "
-    "voice=cast.voice"
+    "formatted_str people=cast.people animals=cast.animals home=cast.home rooms=cast.rooms work=cast.work "
+    "getting_about=cast.getting_about voice=cast.voice"
 )
 
 

@@ -12,7 +12,7 @@ from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.records.base import Prose, duplicates
+from assets.records.base import Name, Prose, duplicates
 from assets.records.flat_tables import preview_rows
 from assets.reporting.asset_description import AssetDescription, Metadata
 from assets.reporting.histogram import histogram, rounded_mean
@@ -24,6 +24,8 @@ PROFILE_WORD_LIMIT = 500  # of the paper's prompt; every later call reads the pa
 EMPTY_FIELD = re.compile(r"\(\s*\)|^[^:\n]*:[ \t]*(?:None|nan|null)?[ \t]*$", re.MULTILINE)
 FEWEST_PEOPLE = 2
 MOST_PEOPLE = 8
+# After "my", as in "my old friend Ruth": no clause, and nothing that says of whom.
+RELATION = re.compile(r"(?!.*\b(?:she|he|they|who|whom|that|her|his|their|my|at|from|of|the)\b)\S+(?: \S+){0,2}", re.IGNORECASE)
 UNMARRIED = ("never married", "divorced", "widowed")  # as the census has it
 COMPLEMENTARY = (
     "persona",
@@ -82,6 +84,7 @@ class CastReply(BaseModel):
     people: list[Companion]
     animals: list[Animal]
     home: Prose
+    rooms: list[Name]
     work: Prose
     getting_about: Prose
 
@@ -136,6 +139,8 @@ def cast_problems(cast: Cast, *, name: str, marital_status: str) -> list[str]:
         problems.append(f"{duplicates(called)} are each the first name of two")
     spouses = 0
     for person in cast.people:
+        if not RELATION.fullmatch(person.relation):
+            problems.append(f"{person.relation!r} is not what the person says after my, in one to three words, such as boss")
         sex = sex_of_relation(person.relation)
         if sex and sex != person.sex:
             problems.append(f"{person.name} is a {person.relation}, and {person.sex}")

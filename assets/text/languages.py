@@ -29,6 +29,17 @@ LATIN = "A-Za-z\u00aa\u00ba\u00c0-\u024f"
 HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 
 
+# An English question without its sign: a clause that begins as questions do, or "which heater is".
+VERB = "do|does|did|can|could|should|would|will|is|are"
+WHOEVER = "i|we|you|it|he|she|they|there|the|an?|my|this|that|these|those"
+BEGINNING = r"(?:^|[.!;:]\s+|\n)(?:(?:and|so|but|ok|also|or)\s+)*"
+PLAIN_QUESTION = (
+    rf"(?:{BEGINNING}|,\s+)(?:how (?:to|much|many|long|often|far|{VERB})|any(?:thing|body|one)?|(?:{VERB}) (?:{WHOEVER}))\b"
+    rf"|{BEGINNING}(?:why|(?:what|where|when|who)(?:'s| to| else| (?:{VERB})))\b"
+    rf"|\b(?:what|which|whose) (?!(?:{WHOEVER}|{VERB}|his|her|our|their)\b)[a-z]+ (?:[a-z]+ )?(?:{VERB})\b"
+)
+
+
 @dataclass(frozen=True)
 class LanguageForms:
     """Patterns of one language; `script` is a class of letters, `common` the words by which it is told from its neighbours.
@@ -110,9 +121,11 @@ FORMS: Mapping[str, LanguageForms] = {
         first_person=_words("i|me|my|mine|myself|we|us|our|ours"),
         request=re.compile(
             r"\?|(?:^|[.!:;]\s+)(?!(?:for|to|with|of|on|at|by|from|like|about|it|that)\b)[a-z]+ (?:me|us)\b"
-            r"|\b(?:please|help|suggest|recommend|advise|explain|tell me|give me|show me|find me|let me know|advice|ideas?"
-            r"|tips?|need|looking for|wonder(?:ing)?|plan|write|compare|list|draft|want to know|walk me|talk me|teach me"
-            r"|could use|put together|outline|sketch|(?:i|we)(?:'d| would) (?:like|love|appreciate|be (?:glad|grateful)))\b",
+            rf"|{PLAIN_QUESTION}"
+            r"|\b(?:please|help|suggest(?:ions?)?|recommend(?:ations?)?|advise|explain|tell me|give me|show me|find me"
+            r"|let me know|advice|ideas?|tips?|need|looking for|wonder(?:ing)?|plan|write|compare|list|draft|want to know"
+            r"|walk me|talk me|teach me|could use|put together|outline|sketch"
+            r"|(?:i|we)(?:'d| would) (?:like|love|appreciate|be (?:glad|grateful)))\b",
             re.IGNORECASE,
         ),
         refusal=re.compile(

@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import Literal, Self
 
 from assets.text.calendar_faults import calendar_fault
+from assets.text.closed_places import closed_fault, room_fault
 from assets.text.contact_data import contact_data
 from assets.text.kinship import role_fault
 from assets.text.languages import FORMS, LanguageForms
@@ -68,7 +69,7 @@ class TextInContext:
 
     `own`: the values that it is about; `others`: values that it should not spell either. `name`: the user's. `variables`: the
     names of what changes in it. `day`: on which it is written, or what it tells of happened. `roles`: the names of the people
-    and animals in the user's life, each by the relation or kind that it alone has.
+    and animals in the user's life, each by the relation or kind that it alone has. `rooms`: of the user's home, where known.
     """
 
     kind: TextKind
@@ -80,6 +81,7 @@ class TextInContext:
     variables: Sequence[str] = ()
     day: date | None = None
     roles: Mapping[str, str] = field(default_factory=dict[str, str])
+    rooms: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -230,6 +232,18 @@ def _time_fault(context: TextInContext) -> str:
     return calendar_fault(context.text, day=context.day, language=context.language, own_month=own_month)
 
 
+def _closed_fault(context: TextInContext) -> str:
+    if context.day is None:
+        return ""
+    # What is told of a day happened on it; somebody who speaks on that day may tell of any other.
+    return closed_fault(context.text, day=context.day, language=context.language, of_the_day=context.kind == "event")
+
+
+def _room_fault(context: TextInContext) -> str:
+    tracked = (*context.own, *context.others)  # a place at home that a variable tracks
+    return room_fault(context.text, context.rooms, tracked=tracked, language=context.language)
+
+
 def _role_fault(context: TextInContext) -> str:
     return role_fault(context.text, context.roles, name=context.name, language=context.language)
 
@@ -266,6 +280,8 @@ PROSE = (
 OF_A_LIFE = (
     TextCheck("own_time", "tell nothing as happened that lies after their day", _time_fault),
     TextCheck("own_people", "call the user's people and animals by their names", _role_fault),
+    TextCheck("own_rooms", "speak of no room that the user's home does not have", _room_fault),
+    TextCheck("open_places", "send nobody to an office, a clinic or a school on a Sunday", _closed_fault),
 )
 CHECKS: dict[TextKind, tuple[TextCheck, ...]] = {
     "query": (

@@ -86,7 +86,7 @@ class ErringJudge:
 
     def _chosen(self, request: ModelRequest, case: Mapping[str, Any]) -> dict[str, int]:
         recovers = request.labels.prompt == "answers/check"
-        situations = situations_of(case) if recovers else case["situations"]
+        situations = situations_of(case)
         chosen = dict.fromkeys(case["answers"] if recovers else situations, 0)
         for place, situation in situations.items():
             for number, text in case["answers"].items():

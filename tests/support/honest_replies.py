@@ -58,7 +58,7 @@ def answer_of(request: ModelRequest) -> Any:
 
 def situation_of(request: ModelRequest) -> Any:
     """The only situation for which a judge is to find the answer."""
-    (situation,) = case_of(request)["situations"].values()
+    (situation,) = situations_of(case_of(request)).values()
     return situation
 
 
@@ -78,7 +78,7 @@ def honest(request: ModelRequest) -> object:
     return HONEST[request.labels.prompt](request)
 
 
-DAY = re.compile(r"^\d{4}-\d\d-\d\d: ")  # before each text of a story
+DAY = re.compile(r"^\d{4}-\d\d-\d\d, \w+: ")  # before each text of a story
 CAST = {
     "people": [
         {"name": "Ruth", "sex": "female", "relation": "sister"},
@@ -86,6 +86,7 @@ CAST = {
     ],
     "animals": [],
     "home": "a flat by the river",
+    "rooms": ["kitchen", "bedroom"],
     "work": "nights on a ward",
     "getting_about": "by bus",
 }
@@ -294,7 +295,7 @@ def _choose(request: ModelRequest) -> object:
     """The answer that holds each situation; 0 where none does."""
     chosen: dict[str, int] = {}
     for case in material(request, "cases").values():
-        for key, situation in case["situations"].items():
+        for key, situation in situations_of(case).items():
             fitting = [int(number) for number, text in case["answers"].items() if decoded(text) == situation]
             chosen[key] = next(iter(fitting), 0)
     return chosen

@@ -248,6 +248,12 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
         Defect("no noise", "noise_tells_nothing_new", without_noise, "has 0 sessions of noise"),
         Defect("a session before its event", "after_the_events", before_its_event, "tells of an event of"),
         Defect("a query that gives somebody another name", "own_people", misnamed, "'Zenobia', whose name is"),
+        Defect(
+            "an errand to an office on a Sunday",
+            "open_places",
+            at("periods", 0, "sessions", 0, query="I just left the office. What now?", session_time=datetime(2020, 9, 27, 9)),
+            "is closed then",
+        ),
         Defect("a user who speaks of the user", "not_by_name", named, "by name"),
         *faulty(ANYWHERE + IN_QUERIES, lambda text: at("periods", 0, "sessions", 0, query=text)),
         Defect(

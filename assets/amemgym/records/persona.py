@@ -92,7 +92,7 @@ class Companion(Record):
 
     name: Name = Field(description="the name by which the user speaks of the person")
     sex: Literal["female", "male"] = Field(description="of the person")
-    relation: Name = Field(description="to the user, such as wife, sister or neighbor")
+    relation: Name = Field(description="what the user says after my, such as wife, boss or old friend")
 
 
 class Animal(Record):
@@ -107,7 +107,10 @@ class Cast(Record):
 
     people: tuple[Companion, ...] = Field(default=(), description="people who may turn up again")
     animals: tuple[Animal, ...] = Field(default=(), description="the user's animals")
-    home: str = Field(default="", description="where the user lives")
+    home: str = Field(default="", description="what the user lives in, where, and with whom")
+    rooms: tuple[Name, ...] = Field(
+        default=(), description="all that belongs to the home, inside and outside; none are unknown"
+    )
     work: str = Field(default="", description="what fills the user's working days")
     getting_about: str = Field(default="", description="how the user gets from place to place")
     voice: str = Field(
@@ -123,6 +126,7 @@ class Cast(Record):
             "People": "; ".join(people),
             "Animals": "; ".join(animals),
             "Home": self.home,
+            "Rooms": ", ".join(self.rooms),
             "Work": self.work,
             "Gets about": self.getting_about,
         }

@@ -13,6 +13,7 @@ from typing import Any
 
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import TELLS, Event, SessionKind, StateSchema, TrajectoryPeriod, select_values, without
+from assets.amemgym.state_trajectory.days import with_weekday
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
@@ -80,6 +81,7 @@ def query_in_context(
         name=profile.name,
         day=day,
         roles=profile.cast.names_by_role,
+        rooms=profile.cast.rooms,
     )
 
 
@@ -100,7 +102,7 @@ class NoiseKey:
 
     def in_prompt(self, state: Mapping[str, str], choices: Mapping[str, Sequence[str]], *, words: int) -> dict[str, object]:
         """Return the assignment as the writer gets it, with the keys of its kind alone."""
-        shown: dict[str, object] = {"kind": self.kind, "typed_on": str(self.day), "words": words}
+        shown: dict[str, object] = {"kind": self.kind, "typed_on": with_weekday(self.day), "words": words}
         if self.subject:
             shown["subject"] = self.subject
         if self.kind == "not_now":
@@ -252,8 +254,9 @@ async def draft_updates(
     context: list[dict[str, object]] = []
     for event, day in told:
         transition = select_values(changes, event.states)
-        told_when = {"happened_on": str(event.day), "typed_on": str(day), "words": user.draw_words(day, values=len(transition))}
-        context.append({**told_when, "background": event.text, "state_transition": transition})
+        told_when = {"happened_on": with_weekday(event.day), "typed_on": with_weekday(day)}
+        words = user.draw_words(day, values=len(transition))
+        context.append({**told_when, "words": words, "background": event.text, "state_transition": transition})
     prompt = load_prompt("session_queries/update").render(
         **user.common_variables(),
         state_schema={name: choices for name, choices in user.schema.choices.items() if name in revealed},

@@ -12,6 +12,7 @@ from dateutil.relativedelta import relativedelta
 from assets.amemgym.records.state import StateSchema
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.amemgym import AMemGymRecipe
+from assets.text.closed_places import SUNDAY
 
 WEEKS_BEFORE_START = 3  # in which the initial sessions lie, for that period has no start
 FEWEST_DAYS_LATER = 2  # from an event to the message about it: what follows from it has to show
@@ -43,19 +44,25 @@ def first_day_of_sessions(recipe: AMemGymRecipe, index: int) -> date:
 def change_days(schema: StateSchema, recipe: AMemGymRecipe, index: int) -> dict[str, date]:
     """Return for each variable the day on which it changes if it changes in period `index`.
 
-    Variables of one question have the same day, so that one event may change both. The last days of a period are left to the
-    messages about what happened before.
+    Variables of one question have the same day, so that one event may change both. None is a Sunday, on which offices, clinics
+    and schools are closed. The last days of a period are left to the messages about what happened before.
     """
     start, end = period_dates(recipe, index)
     first = start + timedelta(days=1)
-    days = (end - first).days - MOST_DAYS_LATER
+    days = [first + timedelta(days=later) for later in range((end - first).days - MOST_DAYS_LATER)]
+    open_days = [day for day in days if day.weekday() != SUNDAY]
     found: dict[str, date] = {}
     for question in schema.questions:
         rng = SeededRandom(recipe.world_seed, schema.user_id, "change_days", index, question.question_id)
-        day = first + timedelta(days=rng.integer_below(days))
+        day = rng.choice(open_days)
         for name in question.required_info:
             found.setdefault(name, day)
     return found
+
+
+def with_weekday(day: date | None) -> str:
+    """Return a day as prompts show it: a writer who does not know that it is a Saturday sends somebody to the office."""
+    return f"{day:%Y-%m-%d, %A}" if day else "unknown"
 
 
 def message_days(days: Sequence[date], *, end: date, rng: SeededRandom) -> list[date]:

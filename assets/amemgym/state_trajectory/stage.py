@@ -13,7 +13,7 @@ from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpda
 from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
-from assets.amemgym.state_trajectory.days import change_days, period_dates
+from assets.amemgym.state_trajectory.days import change_days, period_dates, with_weekday
 from assets.amemgym.state_trajectory.quality import change_counts, earlier_values, ping_pongs
 from assets.amemgym.state_trajectory.story_reading import (
     StoryReader,
@@ -116,7 +116,7 @@ async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, 
         state_schema=offered,
         current_state=trajectory.state,
         earlier_values=earlier_values(trajectory.periods),
-        change_days={name: f"{days[name]:%m-%d}" for name in offered},
+        change_days={name: f"{days[name]:%m-%d, %a}" for name in offered},
         period={"step": index, "steps": trajectory.recipe.num_periods, "from": str(start), "to": str(end)},
         num_changes=max(least, min(trajectory.recipe.num_changes_per_period, most)),
         max_changes_per_state=trajectory.recipe.max_changes_per_state,
@@ -170,6 +170,7 @@ def summary_in_context(summary: str, period: TrajectoryPeriod, *, profile: UserP
         name=profile.name,
         day=period.end,
         roles=profile.cast.names_by_role,
+        rooms=profile.cast.rooms,
     )
 
 
@@ -231,7 +232,12 @@ def changes_in_prompt(period: TrajectoryPeriod, schema: StateSchema) -> dict[str
     changes: dict[str, dict[str, object]] = {}
     for update in period.updates:
         choices = schema.choices[update.variable]
-        changes[update.variable] = {"day": str(update.day), "old": update.old, "new": update.new, "choices": choices}
+        changes[update.variable] = {
+            "day": with_weekday(update.day),
+            "old": update.old,
+            "new": update.new,
+            "choices": choices,
+        }
     return changes
 
 

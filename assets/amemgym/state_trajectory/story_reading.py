@@ -14,6 +14,7 @@ from typing import Any
 from assets.amemgym.numbered_choices import NumberedChoices
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import StateSchema, TrajectoryPeriod
+from assets.amemgym.state_trajectory.days import with_weekday
 from assets.engine.seeded_random import SeededRandom
 from assets.llm.gate import GateAttempt, ReadingTask
 from assets.llm.ports import LanguageModel
@@ -138,7 +139,7 @@ async def read_story(reader: StoryReader, tasks: Sequence[ReadingTask[StoryText]
 
 def _with_days(texts: Sequence[str], days: Sequence[date | None]) -> Iterator[str]:
     for text, day in zip_longest(texts, days[: len(texts)]):
-        yield text if day is None else f"{day}: {text}"
+        yield text if day is None else f"{with_weekday(day)}: {text}"
 
 
 def _reply_schema(

@@ -22,7 +22,7 @@ ZERO_ALLOWED = "give 0"  # instructions with these words allow for `NONE_FITS`
 EVERY_VARIABLE = "Name every variable; where"  # instructions with these words allow for no variable that is left out
 MIN_SITUATION_LEAD = 3.0  # log likelihood ratio between the best and the next situation
 MIN_LOG_SHARE = math.log(0.5)  # of every value: an answer that speaks of none has the share of a guess
-DAY = re.compile(r"^\d{4}-\d\d-\d\d: ")  # before each text of a story
+DAY = re.compile(r"^\d{4}-\d\d-\d\d, \w+: ")  # before each text of a story
 ONCE_ONLY = "the same has happened before"
 
 
@@ -186,12 +186,14 @@ def recover_situations(task: PromptTask) -> dict[str, int]:
     """Name the situation that each answer was written for, 0 where none stands out and 0 is allowed."""
     judged: dict[str, int] = {}
     for case in task.data("cases").values():
-        situations: dict[str, dict[str, str]] = {}
-        for key, row in case["situations"].items():
-            situations[key] = dict(zip(case["variables"], row, strict=True))
+        situations = _situations_of(case)
         for number, answer in case["answers"].items():
             judged[number] = _situation(answer, situations, zero=ZERO_ALLOWED in task.system)
     return judged
+
+
+def _situations_of(case: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    return {key: dict(zip(case["variables"], row, strict=True)) for key, row in case["situations"].items()}
 
 
 def _situation(answer: str, situations: Mapping[str, Mapping[str, str]], *, zero: bool) -> int:
@@ -232,7 +234,7 @@ def pick_answers(task: PromptTask) -> dict[str, int]:
     """Name the answer that serves each situation best, 0 where none stands out and 0 is allowed."""
     picked: dict[str, int] = {}
     for case in task.data("cases").values():
-        for number, situation in case["situations"].items():
+        for number, situation in _situations_of(case).items():
             picked[number] = _best_answer(situation, case["answers"], zero=ZERO_ALLOWED in task.system)
     return picked
 

@@ -73,6 +73,7 @@ def settle_cast(basic: str, info: str, *, rng: SeededRandom) -> dict[str, Any]:
         "people": people,
         "animals": animals,
         "home": f"in {place}",
+        "rooms": [],
         "work": person.occupation or "no paid work",
         "getting_about": f"knows the ways around {place}",
     }

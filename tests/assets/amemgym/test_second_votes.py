@@ -51,7 +51,8 @@ def test_a_second_vote_asks_the_same_in_other_words(prompt: str) -> None:
 def test_a_second_vote_has_texts_and_parts_of_a_case_in_the_other_order() -> None:
     first, second = (material(request, "cases") for request in asked_twice("answers/choose"))
     assert [one["question"] for one in first.values()] == [one["question"] for one in reversed(second.values())]
-    assert list(first["1"]) == list(reversed(second["1"]))
+    parts, other = ([part for part in case["1"] if part != "variables"] for case in (first, second))
+    assert parts == other[::-1]
     first, second = asked_twice("session_queries/probe")
     assert list(material(first, "messages").values()) == list(reversed(material(second, "messages").values()))
 

@@ -109,7 +109,14 @@ def cast(*people: tuple[str, str, str]) -> dict[str, object]:
     fields = ("name", "sex", "relation")
     shown = [dict(zip(fields, person, strict=True)) for person in people]
     animals = [{"name": "Biscuit", "kind": "dog"}]
-    return {"people": shown, "animals": animals, "home": "a flat", "work": "nights", "getting_about": "by bus"}
+    return {
+        "people": shown,
+        "animals": animals,
+        "home": "a flat",
+        "rooms": ["kitchen", "attic"],
+        "work": "nights",
+        "getting_about": "by bus",
+    }
 
 
 def with_cast(*replies: dict[str, object]) -> tuple[UserProfile, ScriptedModel]:
@@ -124,6 +131,7 @@ def test_the_cast_stands_in_every_prompt_and_not_in_the_formatted_profile() -> N
         "People: Ruth (sister, female); Omar (neighbor, male)",
         "Animals: Biscuit (dog)",
         "Home: a flat",
+        "Rooms: kitchen, attic",
         "Work: nights",
         "Gets about: by bus",
     ]
@@ -137,6 +145,7 @@ def test_the_cast_stands_in_every_prompt_and_not_in_the_formatted_profile() -> N
         ([*PEOPLE, ("Ruth Lee", "female", "aunt")], "['Ruth'] are each the first name of two"),
         ([*PEOPLE, ("Ada", "female", "aunt")], "['Ada'] are each the first name of two"),
         ([*PEOPLE, ("Leon", "male", "aunt")], "Leon is a aunt, and male"),
+        ([*PEOPLE, ("Leon", "male", "dentist he assists")], "'dentist he assists' is not what the person says after my"),
         ([*PEOPLE, ("Leon", "male", "husband")], "somebody who is never married has no husband or wife"),
     ],
 )

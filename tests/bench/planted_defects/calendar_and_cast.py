@@ -1,4 +1,4 @@
-"""Defects in the time and the people of a text: what lies ahead told as happened, a spouse of the other sex, a dog renamed.
+"""Defects in the time, the people and the places of a text: what lies ahead told as happened, a dog renamed, a room too many.
 
 Beside each stands a sound text that speaks of the same: of a month that is over, of plans, of people by their own names.
 """
@@ -18,6 +18,7 @@ Alarm = Callable[[Trial], Awaitable[bool]]
 # Of a day, a sentence with the defect and a sound one.
 Sentences = Callable[[date, SeededRandom], tuple[str, str]]
 ROLES = {"wife": "Clara Dias", "sister": "Ruth", "dog": "Biscuit"}
+ROOMS = ("main room with a bed", "kitchen", "front yard")
 HAPPENED = ("{when} my neighbor moved in.", "My boiler broke down {when}.", "{when} we sold the car, and I miss it.")
 NAMED_HOLIDAYS = {"christmas": "Christmas", "memorial": "Memorial Day", "thanksgiving": "Thanksgiving", "easter": "Easter"}
 SEASONS = ("spring", "summer", "fall", "winter")
@@ -94,6 +95,31 @@ def other_name_of_the_dog(_: date, rng: SeededRandom) -> tuple[str, str]:
     return rng.choice([f"My dog {name} barks.", f"{name}, my dog, barks."]), "My dog Biscuit barks at every other dog."
 
 
+def open_on_a_sunday(day: date, rng: SeededRandom) -> tuple[str, str]:
+    sunday = day + timedelta(days=6 - day.weekday())
+    place = rng.choice(["office", "dental clinic", "school", "bank"])
+    planted = [f"Today I signed the lease at the {place}.", f"I just got back from the {place}.", f"My {place} called today."]
+    sound = [
+        f"I go to the {place} on Monday.",
+        f"The {place} is closed today.",
+        "Today I got honey at the market.",
+        "I just got back from church.",
+    ]
+    return _at(sunday, rng.choice(planted)), rng.choice(sound)
+
+
+def event_at_a_closed_place(day: date, rng: SeededRandom) -> tuple[str, str]:
+    planted, sound = open_on_a_sunday(day, rng)
+    place = rng.choice(["clinic", "notary's office", "town hall"])
+    return rng.choice([planted, f"{planted.partition(chr(10))[0]}\nRemy signed at the {place}, and moved in."]), sound
+
+
+def room_too_many(_: date, rng: SeededRandom) -> tuple[str, str]:
+    room = rng.choice(["attic", "dining room", "garage", "balcony", "basement"])
+    sound = ["My kitchen is damp.", f"My sister's {room} is damp.", "I swept our yard.", "The hotel bedroom was loud."]
+    return f"My {room} is damp.", rng.choice(sound)
+
+
 IN_ALL: Mapping[str, Sentences] = {
     "tells of a month ahead as over": month_ahead,
     "tells of a day ahead as over": day_ahead,
@@ -103,8 +129,14 @@ IN_ALL: Mapping[str, Sentences] = {
     "makes a husband of the wife": other_spouse,
     "gives the wife another name": other_name_of_the_wife,
     "gives the dog another name": other_name_of_the_dog,
+    "has a room that the home lacks": room_too_many,
 }
-IN_QUERIES: Mapping[str, Sentences] = {**IN_ALL, "calls the present month by its name": own_month}
+IN_QUERIES: Mapping[str, Sentences] = {
+    **IN_ALL,
+    "calls the present month by its name": own_month,
+    "is at a closed place on a Sunday": open_on_a_sunday,
+}
+IN_EVENTS: Mapping[str, Sentences] = {**IN_ALL, "happens at a closed place on a Sunday": event_at_a_closed_place}
 
 
 def alarm_of(kind: TextKind, sentences: Sentences) -> Alarm:
@@ -113,7 +145,7 @@ def alarm_of(kind: TextKind, sentences: Sentences) -> Alarm:
     async def alarm(trial: Trial) -> bool:
         rng = SeededRandom("planted time", kind, trial.site)
         day = date(2020, 10, 1) + timedelta(days=rng.integer_below(900))
-        sound = replace(SOUND[kind](rng), name="Remy Marsh", roles=ROLES)
+        sound = replace(SOUND[kind](rng), name="Remy Marsh", roles=ROLES, rooms=ROOMS)
         planted, fine = sentences(day, rng)
         own_day, _, own_sentence = planted.rpartition("\n")
         day = date.fromisoformat(own_day) if own_day else day
@@ -125,5 +157,5 @@ def alarm_of(kind: TextKind, sentences: Sentences) -> Alarm:
 
 ALARMS: dict[str, Alarm] = {
     **{f"query: {name}": alarm_of("query", sentences) for name, sentences in IN_QUERIES.items()},
-    **{f"event: {name}": alarm_of("event", sentences) for name, sentences in IN_ALL.items()},
+    **{f"event: {name}": alarm_of("event", sentences) for name, sentences in IN_EVENTS.items()},
 }

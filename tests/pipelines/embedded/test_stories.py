@@ -23,7 +23,7 @@ TROUBLE = {
 
 def read(*texts: str, judged: list[int], changes: Sequence[str] = ()) -> Any:
     """The judge's reply, readings by variable. `changes`: by period, a variable that takes its first choice."""
-    shown = {str(number): f"2020-11-05: {text}" for number, text in enumerate(texts, start=1)}
+    shown = {str(number): f"2020-11-05, Thursday: {text}" for number, text in enumerate(texts, start=1)}
     choices, told = by_number(SCHEMA)
     periods = {str(number): [int(choices[name][0].split()[0])] for number, name in enumerate(changes, start=1)}
     values: dict[str, object] = {"user_profile": PROFILE, "state_choices": choices, "texts": shown, "judged": judged}
