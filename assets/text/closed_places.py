@@ -15,7 +15,7 @@ CLOSED = (
 WHOSE = "the|my|her|his|our|their"
 # The words before the place: somebody is there, or the place itself acts.
 AT_PLACE = re.compile(
-    rf"\b(?:at|from|to|into|in) (?:(?:{WHOSE}|a) )?(?:[a-z]+ ){{0,2}}{CLOSED}\b(?! (?:chair|desk|plant|party))"
+    rf"\b(?:at|from|to|into|in|left) (?:(?:{WHOSE}|a) )?(?:[a-z]+ ){{0,2}}{CLOSED}\b(?! (?:chair|desk|plant|party))"
     rf"|\b(?:{WHOSE}) (?:[a-z]+ ){{0,2}}{CLOSED} (?:told|called|said|gave|hired|signed|sent|put|opened|fitted)\b",
     re.IGNORECASE,
 )

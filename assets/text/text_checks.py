@@ -227,25 +227,17 @@ def _own_name(context: TextInContext) -> str:
 def _time_fault(context: TextInContext) -> str:
     if context.day is None:
         return ""
-    # A record of a day may name its month; somebody who speaks on that day says when it was.
-    own_month = context.kind != "query"
-    return calendar_fault(context.text, day=context.day, language=context.language, own_month=own_month)
+    # A record of a day may name its month, and tells of that day alone; somebody who speaks on it says when it was.
+    spoken = context.kind == "query"
+    ahead = calendar_fault(context.text, day=context.day, language=context.language, own_month=not spoken)
+    return ahead or closed_fault(context.text, day=context.day, language=context.language, of_the_day=context.kind == "event")
 
 
-def _closed_fault(context: TextInContext) -> str:
-    if context.day is None:
-        return ""
-    # What is told of a day happened on it; somebody who speaks on that day may tell of any other.
-    return closed_fault(context.text, day=context.day, language=context.language, of_the_day=context.kind == "event")
-
-
-def _room_fault(context: TextInContext) -> str:
+def _cast_fault(context: TextInContext) -> str:
     tracked = (*context.own, *context.others)  # a place at home that a variable tracks
-    return room_fault(context.text, context.rooms, tracked=tracked, language=context.language)
-
-
-def _role_fault(context: TextInContext) -> str:
-    return role_fault(context.text, context.roles, name=context.name, language=context.language)
+    return role_fault(context.text, context.roles, name=context.name, language=context.language) or room_fault(
+        context.text, context.rooms, tracked=tracked, language=context.language
+    )
 
 
 def _odd_space(context: TextInContext) -> str:
@@ -278,10 +270,10 @@ PROSE = (
     TextCheck("usual_length", "are neither very short nor very long", _length, blocking=False),
 )
 OF_A_LIFE = (
-    TextCheck("own_time", "tell nothing as happened that lies after their day", _time_fault),
-    TextCheck("own_people", "call the user's people and animals by their names", _role_fault),
-    TextCheck("own_rooms", "speak of no room that the user's home does not have", _room_fault),
-    TextCheck("open_places", "send nobody to an office, a clinic or a school on a Sunday", _closed_fault),
+    TextCheck(
+        "own_time", "tell nothing as happened that lies after their day, or at a place that is closed on it", _time_fault
+    ),
+    TextCheck("own_people", "call the user's people and animals by their names, and the home's rooms alone", _cast_fault),
 )
 CHECKS: dict[TextKind, tuple[TextCheck, ...]] = {
     "query": (

@@ -250,7 +250,7 @@ IN_TRAJECTORIES: Mapping[str, tuple[Defect, ...]] = {
         Defect("a query that gives somebody another name", "own_people", misnamed, "'Zenobia', whose name is"),
         Defect(
             "an errand to an office on a Sunday",
-            "open_places",
+            "own_time",
             at("periods", 0, "sessions", 0, query="I just left the office. What now?", session_time=datetime(2020, 9, 27, 9)),
             "is closed then",
         ),

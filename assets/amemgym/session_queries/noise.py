@@ -12,7 +12,7 @@ from itertools import accumulate, islice
 from math import ceil
 from typing import Any, TypeVar
 
-from assets.amemgym.records.state import NOISE_KINDS, UNRELATED, SessionKind, StateTrajectory, TrajectoryPeriod, without
+from assets.amemgym.records.state import NOISE_KINDS, UNRELATED, SessionKind, StateTrajectory, TrajectoryPeriod
 from assets.amemgym.session_queries.drafts import NoiseKey, UserContext
 from assets.amemgym.state_trajectory.days import first_day_of_sessions
 from assets.engine.seeded_random import SeededRandom
@@ -165,26 +165,25 @@ class _KeyDraw:
 
 async def draft_noise(
     user: UserContext,
-    period: TrajectoryPeriod,
-    keys: Sequence[NoiseKey],
+    drawn: Sequence[tuple[TrajectoryPeriod, NoiseKey]],
     *,
     sample: int,
     refused: Mapping[str, object] | None = None,
 ) -> list[tuple[NoiseKey, str]]:
     """Return each key, with the person whose value it speaks of, and its query. Raises ItemFailed.
 
+    Keys come with their periods. Of other facts a writer sees the names alone, so that nothing that lies ahead is told.
     `refused`: of a single key, the message that judges misread, and what they read out of it.
     """
+    keys = [key for _, key in drawn]
     of_others = {str(number): key.persons for number, key in enumerate(keys, start=1) if key.persons}
-    spoken_of = {name for key in keys for name in (*key.exposed, *key.mentions)}
     assignments: list[dict[str, object]] = []
-    for key in keys:
+    for period, key in drawn:
         words = user.draw_words(key.day, key.kind, values=len(key.exposed | key.mentions))
         assignments.append(key.in_prompt(period.state, user.schema.choices, words=words))
     prompt = load_prompt("session_queries/noise").render(
         **user.common_variables(),
-        period={"from": str(period.start or ""), "to": str(period.end)},
-        other_states=without(period.state, spoken_of),
+        facts=list(user.schema.choices),
         assignments=assignments,
         refused=dict(refused or {}),
     )

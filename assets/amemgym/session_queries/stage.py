@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
-from itertools import chain, groupby, repeat
+from itertools import chain, groupby, islice, repeat
+from math import ceil
 from operator import itemgetter
 
 from assets.amemgym.events import EVENTS
@@ -59,6 +60,7 @@ from assets.text.text_checks import blocking_faults
 from assets.text.words import count_tokens
 
 REWRITTEN_QUERIES = 0.1  # of all: 6.2 of a base user's 60, as measured in planning's defaults
+NOISE_PER_CALL = 8  # messages of several periods, which a writer varies better side by side
 FIRST_HOUR = 7
 LAST_HOUR = 22
 SLOT_MINUTES = 10  # of which sessions have one each, so that no two begin at the same time
@@ -133,7 +135,11 @@ async def _draft_all_noise(
 ) -> list[PeriodQueries]:
     telling = [len((await initial).queries), *(len(period.events) for period in events.periods)]
     keys = draw_noise(user, trajectory, telling)
-    return await gather_all(*map(partial(_draft_noise, user), trajectory.periods, keys))
+    drawn = [(period, key) for period, own in zip(trajectory.periods, keys, strict=True) for key in own]
+    groups = [drawn[start : start + NOISE_PER_CALL] for start in range(0, len(drawn), NOISE_PER_CALL)]
+    written = chain.from_iterable(await gather_all(*(draft_noise(user, group, sample=0) for group in groups)))
+    of_periods = [list(islice(written, len(own))) for own in keys]
+    return await gather_all(*map(partial(_noise_of_period, user), trajectory.periods, of_periods))
 
 
 async def _draft_period(user: UserContext, period: TrajectoryPeriod, events: PeriodEvents | None) -> PeriodQueries:
@@ -171,12 +177,10 @@ async def _update_drafts(user: UserContext, period: TrajectoryPeriod, events: Pe
     return drafts
 
 
-async def _draft_noise(user: UserContext, period: TrajectoryPeriod, keys: Sequence[NoiseKey]) -> PeriodQueries:
-    """Draft the noise of a period, which may have none."""
-    if not keys:
-        return PeriodQueries(period, [])
-    written = await draft_noise(user, period, keys, sample=0)
-    item_ids = session_ids(period.index, [key.kind for key in keys])
+async def _noise_of_period(
+    user: UserContext, period: TrajectoryPeriod, written: Sequence[tuple[NoiseKey, str]]
+) -> PeriodQueries:
+    item_ids = session_ids(period.index, [key.kind for key, _ in written])
     drafts: list[QueryDraft] = []
     for item_id, (key, query) in zip(item_ids, written, strict=True):
         drafts.append(QueryDraft(item_id, query, key.exposed, without(period.state, key.exposed), key.day, key=key))
@@ -204,7 +208,7 @@ def _redraft(user: UserContext, period: TrajectoryPeriod) -> Redraft:
 
     async def redraft(draft: QueryDraft, number: int) -> str:
         if draft.key is not None:
-            ((_, query),) = await draft_noise(user, period, (draft.key,), sample=number)
+            ((_, query),) = await draft_noise(user, [(period, draft.key)], sample=number)
             return query
         if draft.event is not None:
             (query,) = await draft_updates(user, period, [(draft.event, draft.day)], sample=number)
@@ -220,7 +224,7 @@ def _refine_noise(
 ) -> Callable[[str, dict[str, str], int], Awaitable[str]]:
     async def refine(text: str, reading: dict[str, str], sample: int) -> str:
         refused = {"message": text, "read": reading}
-        ((_, query),) = await draft_noise(user, period, (key,), sample=sample, refused=refused)
+        ((_, query),) = await draft_noise(user, [(period, key)], sample=sample, refused=refused)
         return query
 
     return refine
@@ -316,7 +320,7 @@ def _session_count(recipe: AMemGymRecipe) -> float:
 
 
 def _noise_calls(recipe: AMemGymRecipe) -> float:
-    return float(recipe.num_periods + 1 if recipe.noise_share else 0)
+    return float(ceil(round(_session_count(recipe) * recipe.noise_share / NOISE_PER_CALL, 6)))
 
 
 def _votes(recipe: AMemGymRecipe) -> float:

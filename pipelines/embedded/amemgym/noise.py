@@ -41,11 +41,11 @@ REMINDERS = ("As you know, nothing has changed here.", "That much is as before."
 
 def write_noise(task: PromptTask) -> dict[str, Any]:
     """Write one message for each assignment."""
-    others = load_bank().choices_of(task.optional_data("other_states"))
     assignments: list[dict[str, Any]] = task.data("assignments")
     schema: dict[str, Sequence[str]] = {}
     for assignment in assignments:
         schema.update(load_bank().choices_of(assignment.get("fact", {})))
+    others = load_bank().choices_of(name for name in task.data("facts") if name not in schema)
     shared = SessionQueryRequest(task.text("user_profile"), schema, task.rng("noise"), others)
     persons: dict[str, str] = {}
     for number, assignment in enumerate(assignments, start=1):
