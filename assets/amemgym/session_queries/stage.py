@@ -359,7 +359,7 @@ SESSION_QUERIES = Stage(
         "session_queries/check_exposure": PromptCalls(_own_readings, reading=290, writing=30, always=False),
         "session_queries/refine": PromptCalls(_session_count, always=False),
     },
-    version=8,
+    version=9,
     description=AssetDescription(
         group="texts",
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "

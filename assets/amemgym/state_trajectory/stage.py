@@ -293,7 +293,7 @@ STATE_TRAJECTORY = Stage(
         "state_trajectory/check": PromptCalls(_story_votes, always=False),
         "state_trajectory/retell": PromptCalls(attrgetter("num_periods"), always=False),
     },
-    version=7,
+    version=8,
     description=AssetDescription(
         group="states",
         description="The state at the start and its changes period by period, with a cap per variable (paper section 3.1, App. "
