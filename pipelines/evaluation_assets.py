@@ -69,7 +69,7 @@ def evaluation_asset(benchmark: Benchmark, *, asks: tuple[str, ...] = ()) -> dg.
         output_required=False,
         pool=MODEL_POOL,
         owners=OWNERS,
-        kinds={"python", "llm"},
+        kinds={"llm"},
         tags={"asks_a_model": "yes", "paper": "3.3"},
         metadata=definition(None, prompts=prompts),
         description="Memories evaluated on a release, on-policy where there are dialogues (paper, 3.2 and 3.3): a leaderboard "

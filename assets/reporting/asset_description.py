@@ -100,5 +100,5 @@ class AssetDescription:
     description: str = ""
     rows: Callable[[Any], Iterable[Row]] = fields
     paper: str = "3.1"
-    kinds: tuple[str, ...] = ("python",)
+    kinds: tuple[str, ...] = ()
     summary: Callable[[Sequence[Any]], Metadata] = no_summary

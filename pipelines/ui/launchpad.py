@@ -16,7 +16,7 @@ from assets.recipe import loading
 from assets.recipe.config_schema import NOT_FOR_PEOPLE
 from assets.recipe.loading import RecipeError, check_variant, load_recipe, variants
 from assets.recipe.partitions import PARTITION_TAG
-from assets.recipe.recipe import Recipe, variant_problem
+from assets.recipe.recipe import variant_problem
 from pipelines.benchmarks import benchmark_of
 from pipelines.jobs import GENERATE_AND_RELEASE
 
@@ -36,7 +36,7 @@ def launchpad_address(variant: str, values: AssetValues) -> str:
     check_variant(variant)
     benchmark = benchmark_of(load_recipe(variant))
     laid = lay_overrides(values, benchmark.key("recipe"), variant, given={})
-    fields = present_values(load_recipe(variant, laid.fields))
+    fields = _present_values(load_recipe(variant, laid.fields).model_dump(mode="json"), "")
     # Groups of fields are seldom changed, and would fill three screens.
     overridden = {name.partition(".")[0] for name in laid.fields}
     folded = [name for name, value in fields.items() if isinstance(value, dict) and name not in overridden]
@@ -50,18 +50,14 @@ def launchpad_address(variant: str, values: AssetValues) -> str:
     return f"/locations/amemgym/jobs/{benchmark.key(GENERATE_AND_RELEASE)}/playground/setup?{urlencode(query)}"
 
 
-def present_values(recipe: Recipe) -> dict[str, Any]:
-    """Return the recipe's fields as launchpad config, without empty fields and without lists of nested groups."""
-    return _fill_fields(recipe.model_dump(mode="json"), "")
-
-
-def _fill_fields(fields: dict[str, Any], above: str) -> dict[str, Any]:
+def _present_values(fields: dict[str, Any], above: str) -> dict[str, Any]:
+    """Return a recipe's fields as launchpad config, without empty fields and without lists of nested groups."""
     found: dict[str, Any] = {}
     for name, value in fields.items():
         if f"{above}{name}" in (*NOT_FOR_PEOPLE, "benchmark"):
             continue
         if isinstance(value, dict):
-            value = _fill_fields(cast(dict[str, Any], value), f"{above}{name}.")
+            value = _present_values(cast(dict[str, Any], value), f"{above}{name}.")
         is_list_of_groups = isinstance(value, list) and any(isinstance(item, dict) for item in cast(list[object], value))
         if value not in (None, "", [], {}) and not is_list_of_groups:
             found[name] = value

@@ -48,7 +48,7 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
         io_manager_key=VALUES,
         group_name=benchmark.group("release"),
         owners=OWNERS,
-        kinds={"python", "html"},
+        kinds={"html"},
         tags=spec.tags,
         description=spec.description,
         metadata=definition(None, *spec.sources, ExpectationRun.add, write_page),

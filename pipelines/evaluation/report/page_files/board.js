@@ -60,10 +60,9 @@ function priceTable(data) {
 }
 
 function boardHero(data) {
-  const runs = rivals(data).length ? rivals(data) : data.runs, [best] = runs;
+  const runs = rivals(data).length ? rivals(data) : data.runs, [best] = runs, first = runs.filter((run) => run.group.includes("A")).length;
   const name = data.metric, ends = Object.fromEntries(data.baselines.map((one) => [one.name, one.estimate.value]));
-  const first = runs.filter((run) => run.group.includes("A")).length, alone = runs.length > 1 ? "stands first" : "the only rival";
-  const place = first > 1 ? [counted(first, "memory"), "cannot be told from the best"] : [best.label, alone];
+  const place = first > 1 ? [counted(first, "memory"), "cannot be told from the best"] : [best.label, runs.length > 1 ? "stands first" : "the only rival"];
   const low = name === "memory" ? 0 : ends.random ?? 0, high = name === "memory" ? 1 : ends.upper_bound ?? 1;
   const worst = Math.max(...data.runs.map((run) => run.unscored));
   return hero([place,
