@@ -141,7 +141,7 @@ SHARED_BY_TRACKS = (
 )
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "exports": (*EXPORTS, *ABOUT_ALL),
-    "evolution": ("*/experiments/evolution", "*/experiments/evolution.py", "tests/browser/test_evolution_page.py"),
+    "evolution": ("*/experiments/evolution", "*/experiments/evolution.py"),
     "recorded sessions": (
         "pipelines/recorded_sessions",
         "pipelines/cli/scoring/replay.py",

@@ -14,7 +14,6 @@ from pipelines.cli.scoring.run_options import evaluation_options
 from pipelines.cli.terminal import LiveProgress, print_json, print_markdown, print_plain, prints_of_others_apart, stderr_console
 from pipelines.errors import Problem
 from pipelines.evaluation.command import EvaluationRequest
-from pipelines.evaluation.folder import PAGE
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.experiments.evolution.command import EvolutionProgress, EvolutionRequest, run_evolution
 from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan
@@ -52,7 +51,7 @@ def evolve_memory(
         str, typer.Option(help="Name, FILE.py:CLASS or YAML file of a memory with a policy, such as awi.")
     ] = "awi",
     quiet: QuietOption = False,
-    as_json: Annotated[bool, json_option("page", "manifest", "results")] = False,
+    as_json: Annotated[bool, json_option("folder", "manifest", "results")] = False,
     *,
     plan: EvolveOptions,
     options: EvaluationOptions,
@@ -64,12 +63,12 @@ def evolve_memory(
     console = stderr_console()
     with evaluation_errors(), prints_of_others_apart():
         evolution = _evolve(EvolutionRequest(request, plan_of(plan)), console, quiet=quiet)
-    page = evolutions_folder(home()) / evolution.manifest.run.run_id / PAGE
+    folder = evolutions_folder(home()) / evolution.manifest.run.run_id
     if as_json:
-        print_json({"page": str(page), "manifest": evolution.manifest, "results": evolution.results})
+        print_json({"folder": str(folder), "manifest": evolution.manifest, "results": evolution.results})
         return
     print_markdown(evolution_report(evolution))
-    print_plain(console, f"Page: {page}")
+    print_plain(console, f"Folder: {folder}")
 
 
 def plan_of(chosen: EvolveOptions) -> EvolutionPlan:

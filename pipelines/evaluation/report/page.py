@@ -103,9 +103,9 @@ def run_page(run: FinishedRun, items: Sequence[PageItem]) -> str:
     return render_blocks(f"{run.manifest.memory.name} on {run.manifest.dataset}", blocks)
 
 
-def render_blocks(title: str, blocks: Mapping[str, object], *, scripts: tuple[str, ...] = SCRIPTS) -> str:
-    """Return a page of these blocks of data, drawn by these scripts of `page_files`, the last of which starts."""
-    style, script = _files(scripts)
+def render_blocks(title: str, blocks: Mapping[str, object]) -> str:
+    """Return a page of these blocks of data, drawn by the scripts of `page_files`."""
+    style, script = _files()
     return (
         _templates()
         .get_template("page.html")
@@ -136,8 +136,8 @@ def _hash(text: str) -> str:
 
 
 @cache
-def _files(scripts: tuple[str, ...]) -> tuple[str, str]:
-    texts = [(FILES / f"{name}.js").read_text(encoding="utf-8") for name in scripts]
+def _files() -> tuple[str, str]:
+    texts = [(FILES / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
     return page_style(NARROW_TABLES, FILES / "page.css"), "\n".join(texts)
 
 

@@ -16,7 +16,7 @@ from pipelines.evaluation.timeline.subjects import MemorySubject, new_subject
 from pipelines.experiments.evolution.loop import Evolution, evolve_policies
 from pipelines.experiments.evolution.plan import EvolutionForecast, EvolutionPlan, evolution_manifest, forecast_evolution
 from pipelines.experiments.evolution.records import EvolutionManifest
-from pipelines.experiments.evolution.report import evolution_page, evolution_report
+from pipelines.experiments.evolution.report import evolution_report
 from pipelines.experiments.evolution.results import (
     FinishedEvolution,
     evolutions_folder,
@@ -111,12 +111,11 @@ async def _prepare(request: EvolutionRequest, tasks: AMemGymTasks, *, models: Op
 async def evolve_and_write(work: Evolution) -> FinishedEvolution:
     """Do what is left of the evolution, and write its files."""
     folder = work.run.folder
-    dataset = work.tasks.dataset
     manifest = work.manifest.model_copy(update={"run": work.manifest.run.shared()})
     folder.begin(manifest)
     try:
-        done = score_evolution(manifest, await evolve_policies(work), episodes=dataset.episodes)
-        finish(folder, done, report=evolution_report(done), page=evolution_page(done, dataset))
+        done = score_evolution(manifest, await evolve_policies(work), episodes=work.tasks.dataset.episodes)
+        finish(folder, done, report=evolution_report(done))
     finally:
         await wait_for_shielded_calls()
         folder.close()

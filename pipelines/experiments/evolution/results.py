@@ -9,7 +9,6 @@ from assets.amemgym.records.episode import Episode
 from assets.records.base import Record
 from pipelines.evaluation.folder import (
     MANIFEST,
-    PAGE,
     REPORT,
     RESULTS,
     RunFolder,
@@ -104,15 +103,14 @@ def evolutions_folder(home: Home) -> Path:
     return home.root / "evolutions"
 
 
-def finish(folder: RunFolder, done: FinishedEvolution, *, report: str, page: str) -> None:
-    """Write tables, pages and, last, the results."""
+def finish(folder: RunFolder, done: FinishedEvolution, *, report: str) -> None:
+    """Write tables, report and, last, the results."""
     write_table(folder.path / POLICIES, done.steps, kind=PolicyStep)
     write_table(folder.path / FACTS, done.facts, kind=RecalledFact)
     write_table(folder.path / ANSWERS, done.answers, kind=CycleAnswer)
     write_table(folder.path / TURNS, done.turns, kind=CycleTurn)
     write_table(folder.path / SCORES, done.results.scores, kind=Score)
     folder.write(REPORT, report)
-    folder.write(PAGE, page)
     folder.write(RESULTS, done.results.model_dump_json(indent=2) + "\n")
     folder.drop_steps()
 

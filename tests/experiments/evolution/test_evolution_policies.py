@@ -10,7 +10,6 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.reasoning import Reasoner
 from pipelines.evaluation.timeline.subjects import MemorySubject
 from pipelines.experiments.evolution.improvement import changed_lines, usable
-from pipelines.experiments.evolution.report import mention
 from pipelines.memories.contract import MemoryEvent, MemorySpec
 from pipelines.memories.registry import host_memory
 from tests.evaluation.scripted_evaluation import HonestModel, fenced
@@ -117,12 +116,3 @@ def test_a_memory_without_a_policy_is_told_so() -> None:
 
     with pytest.raises(EvaluationError, match="'bm25' has no section that could evolve"):
         assert plain.policy
-
-
-def test_a_policy_names_a_variable_outright_partly_or_not() -> None:
-    policy = "- what sports the user plays\n- teaching: formats of delivery, mentoring"
-
-    assert mention(policy, "mentoring_delivery_format") == 1
-    assert mention(policy, "team_sport_currently_played") == 0.25
-    assert mention(policy, "home_type") == 0
-    assert mention("", "home_type") == 0
