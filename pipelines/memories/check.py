@@ -114,7 +114,9 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
         f"a new memory recalls what another one was told; give each its own state{apart}.",
     )
     known = await _recalls(memory, EARLIER)
-    lag = 0.0 if known else await _lag(memory, EARLIER)
+    place = memory.host.place
+    waits = not known and place is not None and place.has_background
+    lag = await _lag(memory, EARLIER) if waits else 0.0
     if lag:
         problem = (
             f"it recalls only after {lag:.1f} seconds what it is told, so that questions would be asked too early; give it a "
@@ -153,10 +155,11 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
             "it recalls what it was asked to forget; drop it in `forget`, or leave the method out: it is told then.",
         )
     if not known:
-        problem = (
-            f"{name!r} did not recall what it had been told, not within {LAG_SECONDS:g} seconds, so that what its copies see "
-            "could not be tried; where it takes longer, the option settle gives it the seconds."
-        )
+        problem = f"{name!r} did not recall what it had been told, so that what its copies see could not be tried; "
+        if waits:
+            problem += f"where it takes longer than {LAG_SECONDS:g} seconds, the option settle gives it the time."
+        else:
+            problem += "it was not waited for, because it has no thread, task or process that works in the background."
         yield ContractVerdict(RECALLED, False, problem)
 
 

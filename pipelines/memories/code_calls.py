@@ -52,6 +52,11 @@ class CodePlace(Protocol):
         """Return what the function gave or raised there; `begun` is called when it is its turn."""
         ...
 
+    @property
+    def has_background(self) -> bool:
+        """True where something may go on while nothing is called."""
+        ...
+
     def close(self) -> None:
         """End the place, or let it end as soon as its code lets go."""
         ...

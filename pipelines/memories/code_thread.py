@@ -43,6 +43,8 @@ class CallOutcome:
 class CodeThread:
     """A thread with an event loop for code of others. It ends with the process at the latest, whatever that code does."""
 
+    has_background = True  # of a service, and of code beside all that runs in our process, nobody knows
+
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         # Plain calls, in order.
@@ -58,6 +60,11 @@ class CodeThread:
                 # The loop stands still meanwhile, so that a plain function may run one of its own.
                 while self._due:
                     self._due.popleft()()
+
+    @property
+    def has_tasks(self) -> bool:
+        """True where the code left tasks on the loop that are not done."""
+        return bool(asyncio.all_tasks(self._loop))
 
     async def call(
         self, function: Callable[[], object], *, on_loop: bool = True, begun: Callable[[], None] = lambda: None

@@ -180,7 +180,30 @@ class ComesLater(Plain):
         return self.lines if time.monotonic() >= self.indexed else []
 
 
-class ComesAtTheSecondLook(Plain):
+class RecallsNothing(Plain):
+    def recall(self, query: str, *, tokens: int) -> Any:
+        return []
+
+
+class HasAThread(Plain):
+    def __init__(self) -> None:
+        super().__init__()
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+
+class HasATask(Plain):
+    async def recall(self, query: str, *, tokens: int) -> Any:
+        self.task = asyncio.ensure_future(asyncio.Event().wait())
+        return self.lines
+
+
+class HasAChild(Plain):
+    def __init__(self) -> None:
+        super().__init__()
+        self.child = subprocess.Popen(["sleep", "1000"])
+
+
+class ComesAtTheSecondLook(HasAThread):
     """As a service that indexes in the background, on a machine of any speed."""
 
     def __init__(self) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from assets.isolation.boundary import available_kind
 from dataset_card.amemgym.reference.data_json import data_json
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.command import broken_promises
@@ -18,6 +19,7 @@ from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.experiments.scoring.board_tables import leaderboard_table
 from pipelines.experiments.scoring.ranking import best_first, run_groups
+from pipelines.memories import check
 from pipelines.memories.check import check_memory
 from pipelines.memories.code_identity import code_files, source_digest
 from pipelines.memories.code_thread import CodeThread
@@ -127,6 +129,43 @@ def test_a_memory_that_recalls_later_is_found_out_before_the_first_question() ->
     assert verdicts[-1].broken
     assert "recalls only after" in verdicts[-1].sentence
     assert re.search(r"evaluate with --set settle=\d+\.", verdicts[-1].sentence)
+
+
+@pytest.mark.parametrize(
+    ("source", "waits"),
+    [("Plain", False), ("Plain?network=true", True), ("HasAThread", True), ("HasATask", True), ("HasAChild", True)],
+)
+def test_a_memory_may_come_later_that_has_something_in_its_background_or_beyond_its_network(
+    source: str, waits: bool
+) -> None:
+    async def has_background() -> bool:
+        host = host_memory(find_memory(f"{FILE}:{source}"), tools(HonestModel()))
+        try:
+            await (await host.new_memory()).recall("boat", tokens=100)
+            assert host.place is not None
+            return host.place.has_background
+        finally:
+            await host.close()
+
+    # Without a boundary, the network is open to each.
+    assert run(has_background()) == (waits or available_kind() == "none")
+
+
+@pytest.mark.skipif(available_kind() == "none", reason="without a boundary, each is waited for")
+def test_the_check_says_that_it_did_not_wait_for_a_memory_that_recalls_nothing() -> None:
+    verdicts = run(check_memory(find_memory(f"{FILE}:RecallsNothing"), tools(HonestModel())))
+
+    assert not verdicts[-1].broken
+    assert "did not recall what it had been told" in verdicts[-1].sentence
+    assert "it was not waited for" in verdicts[-1].sentence
+
+
+def test_the_check_says_how_long_it_waited_for_a_memory_that_works_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "LAG_SECONDS", 0.3)
+    verdicts = run(check_memory(find_memory(f"{FILE}:RecallsNothing"), tools(HonestModel()), confinement=HERE))
+
+    assert not verdicts[-1].broken
+    assert "longer than 0.3 seconds, the option settle" in verdicts[-1].sentence
 
 
 @pytest.mark.parametrize(("name", "settle"), [("ComesLater", 0.1), ("SettlesItself", 0.0), ("SettlesItself", 0.01)])

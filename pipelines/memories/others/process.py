@@ -139,6 +139,11 @@ class MemoryProcesses:
         """True where memories share a process and a home."""
         return not self._apart
 
+    @property
+    def has_background(self) -> bool:
+        """True where a process has told that something may go on there while no method is called."""
+        return any(process.has_background for process in self._begun)
+
     def make_memory(self, tools: MemoryTools) -> object:
         """Return the call that makes a new memory."""
         if self._apart or not self._begun:
@@ -181,6 +186,7 @@ class MemoryProcess:
         self._model_errors: dict[int, Exception] = {}
         self._next = 0
         self._ended = ""
+        self.has_background = False
 
     async def call(self, asked: RemoteCall, begun: Callable[[], None]) -> object:
         """Return the result of a method of a memory there. Raises ErrorOfOthers, or what a model of ours raised for it."""
@@ -245,6 +251,8 @@ class MemoryProcess:
         for name in map(self._code.name_in_folder, NAMES.validate_python(message.get("opened", []))):
             if name:
                 pending.context.run(self._opened, name)
+        # What has ended meanwhile may have done its work after the call.
+        self.has_background = self.has_background or message["background"] is not False
         if "error" in message:
             pending.result.set_exception(self._error(message["error"], method=pending.method))
         elif "object" in message:

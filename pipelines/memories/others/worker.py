@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # the boundary's module is a script, and models take longer t
 MAKING = "__init__"
 # Their results are memories, and stay here; those of other methods are values.
 GIVE_MEMORIES = (MAKING, "fork", "with_policy")
+OWN_THREADS = 3  # that runs the loop, that reads, and that makes the calls
 PLAIN = (type(None), str, int, float, bool)
 # Errors that say something to whoever runs the memory, by module and name.
 TOLD_BY_NAME = {("amemgym.assets.records.base", "ItemFailed"), ("amemgym.pipelines.memories.failures", "MemoryFailed")}
@@ -132,7 +133,19 @@ class MemoryWorker:
         if error is not None:
             answer = {"error": _error_line(error, cause=outcome.error or error, network=self.job["network"])}
         opened = {"opened": self._opened.take()} if self._opened else {}
-        self.tell({"done": call, **opened, **cast(dict[str, Any], answer)})
+        self.tell({"done": call, "background": self._has_background(), **opened, **cast(dict[str, Any], answer)})
+
+    def _has_background(self) -> bool:
+        """Return True where something may go on while no method is called: here, or in what the memory can reach."""
+        if self.job["network"] or self.job["kind"] == "none":
+            return True
+        if threading.active_count() > OWN_THREADS or self._thread.has_tasks:
+            return True
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return False
+        return True
 
     async def _outcome(
         self, function: Callable[[], object], *, on_loop: bool, begun: Callable[[], None] = lambda: None
