@@ -32,7 +32,7 @@ ROWS = (
     Reading("pipelines/evaluation/timeline/alone.py", "which answers a run has from the one that all memories share"),
     Reading("pipelines/evaluation/run.py", "that each item is played, and that one which fails counts as wrong"),
     Reading("pipelines/memories/contract.py", "what a memory is asked, and how its texts are cut to the budget"),
-    Reading("pipelines/memories/hosting.py", "that each text is the memory's own, and that a copy sees nothing later"),
+    Reading("pipelines/memories/hosting/hosted.py", "that each text is the memory's own, and that a copy sees nothing later"),
     Reading("pipelines/evaluation/isolated.py", "which texts stand before the reasoner, in each condition"),
     Reading("pipelines/evaluation/reasoning.py", "that it reads these texts and the question, and nothing else"),
 )

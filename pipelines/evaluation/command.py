@@ -37,7 +37,10 @@ from pipelines.home import Home, obstacles
 from pipelines.memories.check import check_memory
 from pipelines.memories.code_identity import code_files
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.registry import MODELS, Confinement, embeds, find_memory, is_ours
+from pipelines.memories.hosting.confinement import Confinement
+from pipelines.memories.kinds import embeds, is_ours
+from pipelines.memories.registry import find_memory
+from pipelines.memories.settings import MODELS
 from pipelines.opening.models import ModelPorts, OpenModels, embedded_ports, open_models
 from pipelines.planning.forecast import Terms
 from pipelines.resources.llm.batch.settings import OnBatchProgress

@@ -295,12 +295,13 @@ def find_run(name: str, *, runs: Path) -> Path:
     """Return the folder of a run by its path or id (its beginning is enough). Raises EvaluationError."""
     if (Path(name) / MANIFEST).exists():
         return Path(name)
-    every = sorted(path.parent for path in runs.glob(f"*/{MANIFEST}"))
-    matching = _find_named(name, every)
+    finished = sorted(path.parent for path in runs.glob(f"*/{RESULTS}"))
+    # An evaluation that failed or was stopped is not offered; its whole id names it.
+    matching = _find_named(name, finished) or _find_named(name, [path.parent for path in runs.glob(f"*/{MANIFEST}")])
     if len(matching) == 1:
         return matching[0]
     found = counted(len(matching), "run") if matching else "no run"
-    known = ", ".join(path.name for path in matching or every) or "none"
+    known = ", ".join(path.name for path in matching or finished) or "none"
     raise EvaluationError(f"{name!r} names {found} in {runs}; there are {known}.")
 
 

@@ -25,7 +25,7 @@ from pipelines.evaluation.spending import STAGE
 from pipelines.evaluation.timeline.context import BATCHED
 from pipelines.evaluation.timeline.steps import Act, Ask, Gradable, Perceived, Timeline, Write
 from pipelines.memories.contract import MemorySpec
-from pipelines.memories.registry import is_ours
+from pipelines.memories.kinds import is_ours
 from pipelines.opening.models import ModelPorts
 from pipelines.resources.ledger.budget import warn_of_small_budget
 from pipelines.resources.ledger.prices import Prices

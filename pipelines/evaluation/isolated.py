@@ -16,7 +16,7 @@ from pipelines.evaluation.records import CALL_FAILED, AskKind, RunManifest
 from pipelines.evaluation.spending import MemoryWork, count_work, memory_call
 from pipelines.memories.contract import Task, cut_to_budget, newest_within
 from pipelines.memories.failures import CallLost
-from pipelines.memories.hosting import HostedMemory
+from pipelines.memories.hosting.hosted import HostedMemory
 
 T = TypeVar("T")
 Condition = Literal["memory", "none", "facts", "everything"]

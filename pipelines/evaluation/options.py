@@ -16,7 +16,7 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS
 from pipelines.evaluation.records import RunSettings
-from pipelines.memories.code_calls import DEADLINE
+from pipelines.memories.others.code_calls import DEADLINE
 from pipelines.redaction import variable_told_by
 from pipelines.resources.cache.reply_cache import CacheMode
 

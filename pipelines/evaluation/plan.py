@@ -18,7 +18,8 @@ from pipelines.evaluation.run import BenchmarkTasks, DatasetInfo
 from pipelines.evaluation.timeline.steps import Ask
 from pipelines.memories.code_identity import code_files, memory_version, source_digest
 from pipelines.memories.contract import MemorySpec
-from pipelines.memories.registry import boundary_of, is_ours
+from pipelines.memories.hosting.confinement import boundary_of
+from pipelines.memories.kinds import is_ours
 from prompts.catalogue import load_prompt, prompt_names
 
 DISTRIBUTION = "amemgym-synth"

@@ -36,8 +36,10 @@ from pipelines.export.environment_files.question_episodes import grade_reply, qu
 from pipelines.export.rows import ExportedDocument, ExportedQuestion
 from pipelines.home import home
 from pipelines.memories.contract import MemoryEvent
-from pipelines.memories.hosting import HostedMemory, MemoryHost
-from pipelines.memories.registry import Confinement, embeds, find_memory, host_memory
+from pipelines.memories.hosting.confinement import Confinement, host_memory
+from pipelines.memories.hosting.hosted import HostedMemory, MemoryHost
+from pipelines.memories.kinds import embeds
+from pipelines.memories.registry import find_memory
 from pipelines.memories.tools import MemoryTools
 from pipelines.opening.models import open_models
 from pipelines.resources.llm.embeddings import ModelEmbedder

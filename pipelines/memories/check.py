@@ -12,13 +12,13 @@ from datetime import datetime
 
 from assets.llm.ports import EndpointError
 from assets.records.base import ItemFailed
-from pipelines.memories.canary import BOAT_QUERY, boat_named
-from pipelines.memories.code_calls import DEADLINE
 from pipelines.memories.contract import MemoryEvent, MemorySpec
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.hosting import HostedMemory
+from pipelines.memories.hosting.canary import BOAT_QUERY, boat_named
+from pipelines.memories.hosting.confinement import CONFINED, Confinement, host_memory, links_not_shown
+from pipelines.memories.hosting.hosted import HostedMemory
+from pipelines.memories.others.code_calls import DEADLINE
 from pipelines.memories.others.process import MemoryProcesses
-from pipelines.memories.registry import CONFINED, Confinement, host_memory, links_not_shown
 from pipelines.memories.tools import MemoryTools
 
 AT = datetime(2020, 10, 1, 9, 30)

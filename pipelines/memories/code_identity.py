@@ -7,9 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec as find_module
 from pathlib import Path
 
+from pipelines.memories.kinds import FOLDER, entry_point_of, existing_file, installed_kinds, own_class, own_kinds, package_of
+from pipelines.memories.others.own_code import own_files
 from pipelines.memories.others.shown import packages_of
-from pipelines.memories.own_code import own_files
-from pipelines.memories.registry import FOLDER, entry_point_of, existing_file, installed_kinds, own_class, own_kinds, package_of
 
 ENVIRONMENT = "packages of its environment"  # before their digest
 # Of an installer's records: what differs with the folder or the installer, though the packages are the same.

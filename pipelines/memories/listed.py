@@ -3,7 +3,8 @@
 import os
 
 from pipelines.errors import EvaluationError
-from pipelines.memories.registry import DESCRIPTIONS, is_ours, named_memories
+from pipelines.memories.kinds import is_ours
+from pipelines.memories.registry import DESCRIPTIONS, named_memories
 from pipelines.memories.settings import refuse_secrets, split_settings
 from pipelines.redaction import public_address, secrets_of
 

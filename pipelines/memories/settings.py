@@ -1,18 +1,29 @@
-"""Settings behind a memory's name, as in `my.py:Class?topk=5`: one value, or several for a sweep. None is ever evaluated."""
+"""Settings of memories: as they stand behind a name, as in `my.py:Class?topk=5`, and as its class and its process take them.
+
+A setting has one value, or several for a sweep. None is ever evaluated.
+"""
 
 import json
 import math
 import os
 import re
 from collections.abc import Mapping
+from inspect import Parameter, signature
 from itertools import product
 from string import Template
+from typing import Any, NamedTuple, cast, get_type_hints
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from assets.isolation.limits import DEFAULT_LIMITS, ResidentLimits
 from assets.recipe.extra_body import SECRET_NAME, SECRET_VALUE
+from assets.recipe.loading import first_problem, nearest_first
 from pipelines.errors import EvaluationError
-from pipelines.memories.contract import Setting
+from pipelines.memories.contract import MemorySpec, Setting
 from pipelines.memories.failures import MemoryFailed
+from pipelines.memories.kinds import Factory, is_service, own_class
+from pipelines.memories.perturbed import PERTURBATIONS, PERTURBED
 from pipelines.redaction import can_be_taken_apart, login_of
 
 VARIABLE = re.compile(r"\$[A-Za-z_]\w*")
@@ -23,6 +34,13 @@ KEYS_OF_QUERIES = {"key", "code", "sig", "signature", "auth", "token"}
 SECRET_OPTION = re.compile(r"(?:^|\s)-{1,2}[\w-]*(?:key|token|secret|password|passwd)(?:=|\s+)(?![-$])\S", re.IGNORECASE)
 # A folder's name may hold a question mark too, so that only NAME= after one begins the settings, or a NAME that ends them.
 WITH_SETTINGS = re.compile(r"(?P<memory>.+?)\?(?P<settings>[A-Za-z_]\w*(?:=.*|&[^/]*)?)", re.DOTALL)
+MODELS = {"memory": "model", "embedding": "embedding_model"}  # settings of every kind, by the role that they name a model for
+PLACES = ("address", "command")  # of services; a spec's location is the whole one
+NETWORK = "network"  # the setting by which a memory of others declares that it needs the network
+APART = "apart"  # the setting by which each of its memories has a process and a home of its own
+PYTHON = "python"  # the setting that names the interpreter of an environment whose packages it uses in place of ours
+LIMITS = {"max_memory_mb": "memory_mb", "max_processes": "processes", "max_disk_mb": "disk_mb"}  # settings of all of these
+COUNT = re.compile("[1-9][0-9]{0,8}")
 MOST_MEMORIES = 100  # of one sweep
 MOST_LETTERS = 100  # of what becomes part of a run's name
 
@@ -132,3 +150,84 @@ def _value(text: str) -> Setting:
 
 def _show_value(value: Setting) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+class ReadSettings(NamedTuple):
+    """A memory's settings by who takes them: its class, its process, and the runner, which names its models."""
+
+    own: dict[str, Any]
+    network: bool
+    apart: bool
+    limits: ResidentLimits
+    models: dict[str, Setting]
+    perturbed: str
+
+
+def read_settings(spec: MemorySpec) -> ReadSettings:
+    """Return the memory's settings. Raises EvaluationError for those that nothing takes, as far as its class is ours."""
+    settings = dict(spec.settings)
+    network, apart = (is_on(settings.pop(name, False), name=name) for name in (NETWORK, APART))
+    limits = _limits(spec.name, {name: settings.pop(name) for name in LIMITS if name in settings})
+    models = {name: settings.pop(name) for name in MODELS.values() if name in settings}
+    perturbed = str(settings.pop(PERTURBED, None) or "")
+    if perturbed and perturbed not in PERTURBATIONS:
+        known = nearest_first(perturbed, PERTURBATIONS)
+        raise EvaluationError(f"There is no perturbation {perturbed!r} of memories. There are: {known}.")
+    for name in PLACES:
+        if is_service(spec.kind) and name in settings:
+            settings[name] = spec.location or settings[name]
+    own = own_class(spec.kind)
+    if own is not None:
+        settings = _check_settings(spec.name, own, settings)
+    return ReadSettings(settings, network, apart, limits, models, perturbed)
+
+
+def is_on(setting: Setting, *, name: str) -> bool:
+    """Return True for a setting that says yes, and False for one that says no. Raises EvaluationError for any other."""
+    word = str(setting).lower()
+    if word not in ("true", "yes", "on", "1", "false", "no", "off", "0", "none"):
+        raise EvaluationError(f"The setting {name} of a memory is true or false, not {word!r}.")
+    return word in ("true", "yes", "on", "1")
+
+
+def _limits(name: str, settings: Mapping[str, Setting]) -> ResidentLimits:
+    """Return what the memory's process may take. Raises EvaluationError for what is no number."""
+    for setting, value in settings.items():
+        if not COUNT.fullmatch(str(value)):
+            raise EvaluationError(
+                f"The setting {setting!r} of memory {name!r} is {value!r}; it must be a whole number from 1 on."
+            )
+    return DEFAULT_LIMITS._replace(**{LIMITS[setting]: int(str(value)) for setting, value in settings.items()})
+
+
+def from_variables(settings: Mapping[str, Setting]) -> dict[str, Any]:
+    return {name: from_variable(name, value) for name, value in settings.items()}
+
+
+def from_variable(name: str, value: Setting) -> Setting:
+    """A setting of a memory that is not ours; one that is `$NAME` is in the environment. Raises MemoryFailed."""
+    if isinstance(value, str) and VARIABLE.fullmatch(value):
+        return from_environment(Template(value), what=f"The memory's setting {name}")
+    return value
+
+
+def _check_settings(name: str, factory: Factory, settings: Mapping[str, Setting]) -> dict[str, Any]:
+    """The settings by the types of the class's own parameters."""
+    hints = get_type_hints(cast(type, factory).__init__, include_extras=True)
+    fields = dict[str, Any]()
+    for field_name, parameter in signature(factory).parameters.items():
+        if parameter.kind == Parameter.KEYWORD_ONLY:
+            fields[field_name] = (hints[field_name], parameter.default)
+    kind: type[BaseModel] = create_model("Settings", __config__=ConfigDict(extra="forbid"), **fields)
+    try:
+        return kind.model_validate(dict(settings)).model_dump()
+    except ValidationError as error:
+        problem = error.errors()[0]
+        known = ", ".join([*fields, *MODELS.values()])
+        if problem["type"] == "extra_forbidden":
+            plain = name.partition("?")[0]
+            raise EvaluationError(f"{plain} has no setting {problem['loc'][0]!r}; its settings are: {known}.") from error
+        setting, needed = first_problem(error)
+        raise EvaluationError(
+            f"The setting {setting!r} of memory {name!r} cannot be used, it {needed}; there are {known}."
+        ) from error

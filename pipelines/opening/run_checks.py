@@ -198,8 +198,8 @@ def _check_memories(run: dg.DagsterRun) -> None:
         return
     # Imported late: this loads every built-in memory, which no other run needs.
     from pipelines.memories.listed import check_listed
-    from pipelines.memories.registry import DESCRIPTIONS, find_memory, read_settings
-    from pipelines.memories.settings import swept_memories
+    from pipelines.memories.registry import DESCRIPTIONS, find_memory
+    from pipelines.memories.settings import read_settings, swept_memories
 
     for config in asked:
         # By name, as evaluations stand on this room.

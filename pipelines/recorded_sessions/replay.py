@@ -16,7 +16,7 @@ from assets.records.estimate import NOTHING, Estimate
 from assets.reporting.intervals import Tallies, quotient, share
 from assets.text.words import count_tokens, text_within
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.hosting import HostedMemory, MemoryHost
+from pipelines.memories.hosting.hosted import HostedMemory, MemoryHost
 from pipelines.recorded_sessions.sessions import RecordedSession, RecordedStep
 
 QUERY_TOKENS = 400  # of what was last seen, beside the user's last words

@@ -22,12 +22,13 @@ from pipelines.experiments.scoring.ranking import best_first, run_groups
 from pipelines.memories import check
 from pipelines.memories.check import check_memory
 from pipelines.memories.code_identity import code_files, source_digest
-from pipelines.memories.code_thread import CodeThread
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.hosting import MemoryHost
-from pipelines.memories.registry import Confinement, find_memory, host_memory
+from pipelines.memories.hosting.confinement import Confinement, host_memory
+from pipelines.memories.hosting.hosted import MemoryHost
+from pipelines.memories.others.code_thread import CodeThread
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel, episode, finish, run_of, tasks
-from tests.evaluation.test_memories import tools
+from tests.evaluation.test_memories import recalled_anew, tools
 from tests.support.commands import AMEMGYM, clean_environment
 from tests.support.coroutines import run
 from tests.support.guide import ROOT
@@ -135,9 +136,7 @@ def test_a_memory_that_recalls_later_is_found_out_before_the_first_question() ->
     ("source", "waits"),
     [("Plain", False), ("Plain?network=true", True), ("HasAThread", True), ("HasATask", True), ("HasAChild", True)],
 )
-def test_a_memory_may_come_later_that_has_something_in_its_background_or_beyond_its_network(
-    source: str, waits: bool
-) -> None:
+def test_a_memory_may_come_later_that_has_something_in_its_background_or_beyond_its_network(source: str, waits: bool) -> None:
     async def has_background() -> bool:
         host = host_memory(find_memory(f"{FILE}:{source}"), tools(HonestModel()))
         try:
@@ -215,11 +214,7 @@ def test_calls_that_wait_for_their_turn_are_not_late_and_behind_a_late_one_all_e
 
 
 def test_what_lies_behind_the_budget_is_not_looked_at() -> None:
-    async def recalled() -> list[str]:
-        host = host_memory(find_memory(f"{FILE}:GivesAFarSurrogate"), tools(HonestModel()))
-        return await (await host.new_memory()).recall("boat", tokens=3)
-
-    assert run(recalled())[0].split() == ["word"] * 3
+    assert recalled_anew(f"{FILE}:GivesAFarSurrogate", tokens=3)[0].split() == ["word"] * 3
 
 
 def test_the_process_of_a_memory_that_prints_and_leaves_threads_ends_with_json_alone_on_standard_output(tmp_path: Path) -> None:
@@ -303,15 +298,8 @@ def test_a_file_without_a_usable_class_is_told_in_one_sentence(
     path = tmp_path / f"holds_{len(code)}.py"
     path.write_text(f"{code}\n", encoding="utf-8")
 
-    async def made() -> None:
-        host = host_memory(find_memory(f"{path}:Mine"), tools(HonestModel()), confinement=Confinement(in_process))
-        try:
-            await host.new_memory()
-        finally:
-            await host.close()
-
     with pytest.raises((EvaluationError, MemoryFailed), match=f"has no usable class 'Mine': {reason}"):
-        run(made())
+        recalled_anew(f"{path}:Mine", given=Confinement(in_process))
 
 
 def test_methods_and_errors_that_fail_themselves_are_errors_of_the_memory() -> None:

@@ -19,10 +19,10 @@ from pipelines.evaluation.verifying.verdict import read_judged_run, verify_run
 from pipelines.experiments.scoring.board_tables import leaderboard_table
 from pipelines.memories.built_in.plain import FullHistory
 from pipelines.memories.contract import MemorySpec
-from pipelines.memories.registry import CONFINED, Confinement, find_memory, host_memory
+from pipelines.memories.hosting.confinement import Confinement
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import SETTINGS, HonestModel, episode, finish, run_of, tasks
-from tests.evaluation.test_memories import tools
-from tests.support.coroutines import run
+from tests.evaluation.test_memories import recalled_anew
 
 pytestmark = pytest.mark.slow  # each memory has a process
 FILE = Path(__file__).with_name("cheating_memories.py")
@@ -32,19 +32,6 @@ needs_a_boundary = pytest.mark.skipif(available_kind() == "none", reason="this m
 
 def cheat(name: str, file: Path = FILE, **settings: str) -> MemorySpec:
     return find_memory(f"{file}:{name}").model_copy(update={"settings": settings})
-
-
-def recalled(spec: MemorySpec, *, tokens: int = 100_000, confinement: Confinement = CONFINED) -> list[str]:
-    """What a new memory gives back for a question."""
-
-    async def asked() -> list[str]:
-        host = host_memory(spec, tools(HonestModel()), confinement=confinement)
-        try:
-            return await (await host.new_memory()).recall("boat", tokens=tokens)
-        finally:
-            await host.close()
-
-    return run(asked())
 
 
 def scored(folder: Path, spec: MemorySpec) -> FinishedRun:
@@ -62,8 +49,8 @@ def test_keys_cannot_be_read_by_their_path_be_they_in_the_data_folder_beside_the
     own.write_text(FILE.read_text(encoding="utf-8"), encoding="utf-8")
     hidden = Confinement(hidden=(own.parent / "data",))
 
-    assert [recalled(cheat("ReadsTheRelease", own, path=str(path)), confinement=hidden) for path in places] == [[], [], []]
-    assert recalled(cheat("ReadsTheRelease", own, path=str(own)), confinement=hidden) != [], "its own files stay"
+    assert [recalled_anew(cheat("ReadsTheRelease", own, path=str(path)), given=hidden) for path in places] == [[], [], []]
+    assert recalled_anew(cheat("ReadsTheRelease", own, path=str(own)), given=hidden) != [], "its own files stay"
 
 
 def test_keys_cannot_be_read_from_the_interpreter(tmp_path: Path) -> None:
@@ -79,7 +66,7 @@ def test_the_grader_cannot_be_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("in_process", [False, True])
 def test_a_class_of_texts_defeats_no_budget(in_process: bool) -> None:
-    texts = recalled(cheat("DefeatsTheBudget"), tokens=10, confinement=Confinement(in_process))
+    texts = recalled_anew(cheat("DefeatsTheBudget"), tokens=10, given=Confinement(in_process))
     assert [type(text) for text in texts] == [str]
     assert sum(map(count_tokens, texts)) == 10
 

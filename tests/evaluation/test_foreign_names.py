@@ -7,12 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.memories.code_identity import code_files
-from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.registry import Confinement, find_memory, host_memory
-from tests.evaluation.scripted_evaluation import HonestModel
-from tests.evaluation.test_memories import tools
-from tests.support.coroutines import run
+from pipelines.memories.hosting.confinement import Confinement
+from tests.evaluation.test_memories import recalled_anew
 
 MEMORY = """
 class Mine:
@@ -75,16 +72,7 @@ def written(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def recalled(kind: str, *, in_process: bool) -> list[str]:
-    async def work() -> list[str]:
-        host = host_memory(find_memory(kind), tools(HonestModel()), confinement=Confinement(in_process))
-        try:
-            memory = await host.new_memory()
-            await memory.write([MemoryEvent("tea", "user", None)])
-            return await memory.recall("what?", tokens=100)
-        finally:
-            await host.close()
-
-    return run(work())
+    return recalled_anew(kind, texts=["tea"], given=Confinement(in_process))
 
 
 @pytest.mark.parametrize("in_process", [False, True])

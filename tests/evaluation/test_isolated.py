@@ -9,7 +9,8 @@ from pipelines.evaluation.isolated import ReasonerWithMemory, contents_of
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow, isolated_scores
 from pipelines.evaluation.reasoning import ReadableTask, Reasoner, ask
 from pipelines.memories.contract import MemoryEvent, Task
-from pipelines.memories.registry import find_memory, host_memory
+from pipelines.memories.hosting.confinement import host_memory
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import memory_of, tools
 from tests.support.coroutines import run

@@ -6,8 +6,8 @@ import pytest
 
 from pipelines.errors import EvaluationError
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.mcp_server import McpMemory, Tool
 from pipelines.memories.registry import find_memory
+from pipelines.memories.services.mcp_memory import McpMemory, Tool
 
 FIELDS = ("text", "number")
 

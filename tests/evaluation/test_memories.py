@@ -15,8 +15,9 @@ from pipelines.memories.built_in.retrieval import ChangesReply, FactsReply
 from pipelines.memories.code_identity import code_files, source_digest
 from pipelines.memories.contract import MemoryEvent, MemorySpec, cut_to_budget
 from pipelines.memories.failures import Retries
-from pipelines.memories.hosting import HostedMemory
-from pipelines.memories.registry import find_memory, host_memory, named_memories
+from pipelines.memories.hosting.confinement import CONFINED, Confinement, host_memory
+from pipelines.memories.hosting.hosted import HostedMemory
+from pipelines.memories.registry import find_memory, named_memories
 from pipelines.memories.tools import MemoryTools
 from prompts.catalogue import load_prompt
 from tests.evaluation.scripted_evaluation import HonestModel, LetterEmbedder, fenced
@@ -82,6 +83,30 @@ def tools(model: HonestModel) -> MemoryTools:
 def memory_of(kind: str, **settings: int) -> HostedMemory:
     """An empty memory of the kind."""
     return run(host_memory(MemorySpec(name=kind, kind=kind, settings={**settings}), tools(HonestModel(SCRIPT))).new_memory())
+
+
+def recalled_anew(
+    source: str | MemorySpec,
+    query: str = "boat",
+    *,
+    texts: Sequence[str] = (),
+    tokens: int = 100,
+    given: Confinement = CONFINED,
+) -> list[str]:
+    """What a new memory gives back that was told these texts."""
+
+    async def work() -> list[str]:
+        spec = find_memory(source) if isinstance(source, str) else source
+        host = host_memory(spec, tools(HonestModel()), confinement=given)
+        try:
+            memory = await host.new_memory()
+            for text in texts:
+                await memory.write([MemoryEvent(text, "user")])
+            return await memory.recall("boat", tokens=tokens)
+        finally:
+            await host.close()
+
+    return run(work())
 
 
 def told(memory: HostedMemory, texts: Sequence[str]) -> None:

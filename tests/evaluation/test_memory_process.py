@@ -10,16 +10,17 @@ import pytest
 from assets.isolation.boundary import KINDS, Kind, holds
 from assets.llm.ports import EndpointError, RequestFailed
 from pipelines.errors import EvaluationError
-from pipelines.memories import registry
 from pipelines.memories.check import check_memory
 from pipelines.memories.code_identity import code_files
 from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.hosting import MemoryHost
+from pipelines.memories.hosting import confinement
+from pipelines.memories.hosting.confinement import Confinement, host_memory
+from pipelines.memories.hosting.hosted import MemoryHost
 from pipelines.memories.others.process import ForeignCode
-from pipelines.memories.registry import Confinement, find_memory, host_memory
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel
-from tests.evaluation.test_memories import tools
+from tests.evaluation.test_memories import recalled_anew, tools
 from tests.support.coroutines import run
 from tests.support.guide import ROOT
 
@@ -168,7 +169,7 @@ def test_it_has_no_variable_of_the_environment(tmp_path: Path, monkeypatch: pyte
 def test_each_boundary_leaves_it_scratch_alone(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not holds(kind):
         pytest.skip(f"{kind} does not hold here")
-    monkeypatch.setattr(registry, "available_kind", lambda: kind)
+    monkeypatch.setattr(confinement, "available_kind", lambda: kind)
     socket, own_file, system_file, scratch = asked(hosted(tmp_path, "Reaching"), "what")
     assert {socket, own_file, system_file} == {"refused"}
     assert scratch == "done"
@@ -180,7 +181,7 @@ def test_the_network_is_there_for_a_memory_that_declares_it(
 ) -> None:
     if not holds(kind):
         pytest.skip(f"{kind} does not hold here")
-    monkeypatch.setattr(registry, "available_kind", lambda: kind)
+    monkeypatch.setattr(confinement, "available_kind", lambda: kind)
     socket, own_file, system_file, _ = asked(hosted(tmp_path, "Reaching", network="true"), "what")
     assert (socket, own_file, system_file) == ("done", "refused", "refused")
 
@@ -191,7 +192,7 @@ def test_a_link_in_its_folder_shows_nothing_that_lies_elsewhere_and_one_sentence
 ) -> None:
     if not holds(kind):
         pytest.skip(f"{kind} does not hold here")
-    monkeypatch.setattr(registry, "available_kind", lambda: kind)
+    monkeypatch.setattr(confinement, "available_kind", lambda: kind)
     own = tmp_path / "own"
     for folder in (own / ".git", own / "sub", own / "venv"):
         folder.mkdir(parents=True)
@@ -285,7 +286,7 @@ def test_what_the_sandbox_refuses_is_told_as_that_with_what_to_do(
     """Case memory-writes-beside-itself: 'sqlite3.OperationalError: unable to open database file', and no more."""
     if not holds(kind):
         pytest.skip(f"{kind} does not hold here")
-    monkeypatch.setattr(registry, "available_kind", lambda: kind)
+    monkeypatch.setattr(confinement, "available_kind", lambda: kind)
     (tmp_path / "own").mkdir()
     path = tmp_path / "own" / "refused.py"
     path.write_text(REFUSED, encoding="utf-8")
@@ -376,20 +377,12 @@ def test_a_memory_uses_the_packages_of_the_environment_that_it_names(tmp_path: P
     path = tmp_path / "versions.py"
     path.write_text(VERSIONS, encoding="utf-8")
 
-    async def versions(settings: str, *, in_process: bool = False) -> list[str]:
-        host = host_memory(
-            find_memory(f"{path}:Versions{settings}"), tools(HonestModel()), confinement=Confinement(in_process=in_process)
-        )
-        try:
-            return await (await host.new_memory()).recall("which", tokens=100)
-        finally:
-            await host.close()
-
-    assert run(versions(f"?python={tmp_path}/venv/bin/python")) == ["theirs", "ours"]
+    settled = f"{path}:Versions?python={tmp_path}/venv/bin/python"
+    assert recalled_anew(settled) == ["theirs", "ours"]
     with pytest.raises(EvaluationError, match=r"has packages of its own .* needs its own process"):
-        run(versions(f"?python={tmp_path}/venv/bin/python", in_process=True))
+        recalled_anew(settled, given=Confinement(in_process=True))
     with pytest.raises(EvaluationError, match=r"site-packages is no folder; give the interpreter of a virtual environment"):
-        run(versions(f"?python={tmp_path}/bin/python"))
+        recalled_anew(f"{path}:Versions?python={tmp_path}/bin/python")
 
 
 @pytest.mark.parametrize("in_process", [False, True])
@@ -401,15 +394,7 @@ def test_a_class_that_takes_the_name_of_its_model_gets_it(tmp_path: Path, in_pro
         encoding="utf-8",
     )
 
-    async def names() -> list[str]:
-        spec = find_memory(f"{path}:Named?model=small")
-        host = host_memory(spec, tools(HonestModel()), confinement=Confinement(in_process=in_process))
-        try:
-            return await (await host.new_memory()).recall("which", tokens=100)
-        finally:
-            await host.close()
-
-    assert run(names()) == ["small", "small"]
+    assert recalled_anew(f"{path}:Named?model=small", given=Confinement(in_process)) == ["small", "small"]
 
 
 def test_where_a_memory_lies_beside_this_program_the_program_s_files_are_not_the_memory_s() -> None:

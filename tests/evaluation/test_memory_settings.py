@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import EvaluationError
-from pipelines.memories.code_thread import settings_problem
 from pipelines.memories.failures import MemoryFailed
+from pipelines.memories.hosting.confinement import Confinement, host_memory
 from pipelines.memories.listed import LISTED_MEMORIES, check_listed
-from pipelines.memories.registry import Confinement, find_memory, host_memory, is_on
-from pipelines.memories.settings import swept_memories
+from pipelines.memories.others.code_thread import settings_problem
+from pipelines.memories.registry import find_memory
+from pipelines.memories.settings import is_on, swept_memories
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
-from tests.evaluation.test_memories import tools
+from tests.evaluation.test_memories import recalled_anew, tools
 from tests.support.commands import amemgym_here
-from tests.support.coroutines import run
 
 MINE = """
 class Newest:
@@ -125,17 +125,8 @@ def test_the_tools_that_the_runner_gives_are_no_setting() -> None:
 def test_a_setting_that_a_class_of_others_cannot_take_is_one_sentence(
     mine: str, settings: str, told: str, in_process: bool
 ) -> None:
-    async def new_memory() -> None:
-        host = host_memory(
-            find_memory(f"{mine}?{settings}"), tools(HonestModel()), confinement=Confinement(in_process=in_process)
-        )
-        try:
-            await host.new_memory()
-        finally:
-            await host.close()
-
     with pytest.raises((EvaluationError, MemoryFailed), match=re.escape(told)):
-        run(new_memory())
+        recalled_anew(f"{mine}?{settings}", given=Confinement(in_process))
 
 
 def test_the_place_of_a_service_is_not_changed_behind_its_file(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from pipelines.experiments.scoring.leaderboard import leaderboard_data
 from pipelines.memories.check import check_memory
 from pipelines.memories.contract import MemorySpec
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.registry import Confinement, find_memory, host_memory
+from pipelines.memories.hosting.confinement import Confinement, host_memory
+from pipelines.memories.registry import find_memory
 from prompts.template import Message
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_memories import tools

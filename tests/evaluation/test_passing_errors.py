@@ -18,7 +18,8 @@ from pipelines.experiments.scoring.ranking import summary
 from pipelines.memories.check import check_memory
 from pipelines.memories.contract import MemoryEvent, MemorySpec
 from pipelines.memories.failures import Retries, may_pass
-from pipelines.memories.registry import Confinement, find_memory, host_memory
+from pipelines.memories.hosting.confinement import Confinement, host_memory
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel, LetterVectors, finish, run_of, tasks
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run

@@ -7,8 +7,9 @@ import pytest
 
 from pipelines.errors import EvaluationError
 from pipelines.memories.contract import MemoryEvent
+from pipelines.memories.hosting.confinement import host_memory
 from pipelines.memories.perturbed import PERTURBATIONS, perturb
-from pipelines.memories.registry import find_memory, host_memory
+from pipelines.memories.registry import find_memory
 from pipelines.memories.settings import swept_memories
 from pipelines.memories.tools import MemoryTools
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pipelines.memories.contract import MemoryEvent
-from pipelines.memories.registry import Confinement, find_memory, host_memory
+from pipelines.memories.hosting.confinement import Confinement, host_memory
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run

@@ -54,3 +54,14 @@ def test_a_beginning_of_several_ids_names_none(of_two: Home) -> None:
     with pytest.raises(EvaluationError, match=r"'demo' names 2 runs in .*; there are "):
         find_run("demo", runs=of_two.root / "runs")
     assert run_folder_of("demo", home=of_two) is None
+
+
+def test_an_evaluation_that_failed_or_was_stopped_is_not_offered(home: Home) -> None:
+    failed = home.root / "runs" / "demo-0.1.0-none-0123456789ab"
+    failed.mkdir()
+    (failed / MANIFEST).touch()
+
+    assert find_run("demo", runs=failed.parent).name == RUN
+    assert find_run(failed.name, runs=failed.parent) == failed
+    with pytest.raises(EvaluationError, match=rf"there are {RUN}\."):
+        find_run("lost", runs=failed.parent)

@@ -7,7 +7,8 @@ import pytest
 from pipelines.evaluation.answered.fact_metrics import MOMENTS
 from pipelines.memories.check import check_memory
 from pipelines.memories.contract import MemoryEvent
-from pipelines.memories.registry import find_memory, host_memory
+from pipelines.memories.hosting.confinement import host_memory
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_fact_tasks import tasks as fact_tasks
 from tests.evaluation.test_memories import tools

@@ -23,7 +23,7 @@ from pipelines.experiments.scoring.board_tables import leaderboard_section
 from pipelines.experiments.scoring.ranking import cost_table, summary
 from pipelines.memories.contract import MemorySpec
 from pipelines.memories.events import MemoryEvent
-from pipelines.memories.hosting import MemoryHost
+from pipelines.memories.hosting.hosted import MemoryHost
 from pipelines.memories.registry import find_memory
 from pipelines.memories.tools import MemoryTools
 from pipelines.opening.models import ModelPorts, ModelStack

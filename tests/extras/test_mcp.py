@@ -17,7 +17,8 @@ from pipelines.errors import EvaluationError
 from pipelines.memories.check import check_memory
 from pipelines.memories.contract import MemoryEvent, MemorySpec
 from pipelines.memories.failures import CallCount, MemoryFailed, Retries
-from pipelines.memories.registry import find_memory, host_memory
+from pipelines.memories.hosting.confinement import host_memory
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of, tasks
 from tests.evaluation.test_memories import tools
 from tests.extras.mcp_server import memory_server

@@ -14,8 +14,9 @@ from pipelines.embedded.bank import model_name
 from pipelines.evaluation.folder import read_run
 from pipelines.memories.code_identity import memory_version
 from pipelines.memories.contract import MemoryEvent, MemorySpec
-from pipelines.memories.hosting import HostedMemory
-from pipelines.memories.registry import find_memory, host_memory
+from pipelines.memories.hosting.confinement import host_memory
+from pipelines.memories.hosting.hosted import HostedMemory
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import tools
 from tests.support.coroutines import run

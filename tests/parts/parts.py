@@ -155,9 +155,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "pipelines/resources/storage/postgres.py",
     ),
     "service memories": (
-        "pipelines/memories/mcp_server.py",
-        "pipelines/memories/provider.py",
-        "pipelines/memories/services.py",
+        "pipelines/memories/services",
         "tests/evaluation/test_mcp_templates.py",
         "tests/evaluation/test_providers.py",
         "tests/evaluation/test_services.py",

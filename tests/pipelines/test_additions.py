@@ -58,7 +58,8 @@ from pipelines.embedded.app import writers_of
 from pipelines.evaluation.options import read_options
 from pipelines.evaluation.records import RunManifest
 from pipelines.export.formats import release_writer
-from pipelines.memories.registry import embeds, find_memory
+from pipelines.memories.kinds import embeds
+from pipelines.memories.registry import find_memory
 from pipelines.opening.models import OtherChat
 from validation.amemgym.benchmark import RULES
 

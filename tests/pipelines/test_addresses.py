@@ -9,7 +9,7 @@ from assets.llm.ports import EndpointError
 from dataset_card.errors import HubError
 from pipelines.errors import Problem, StoreError, sentence_of
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.services import ServiceConnection, service_spec
+from pipelines.memories.services.http_service import ServiceConnection, service_spec
 from pipelines.network_route import NetworkRoute, NoRoute
 from pipelines.opening.dagster_resources import configured_resources
 from pipelines.opening.hub import open_hub

@@ -48,7 +48,8 @@ def test_listing_benchmarks_and_reading_a_recipe_imports_no_stage() -> None:
 def test_whoever_asks_for_one_memory_or_prompt_loads_no_other() -> None:
     program = (
         "import sys;"
-        "from pipelines.embedded.app import writers_of; from pipelines.memories.registry import embeds, find_memory;"
+        "from pipelines.embedded.app import writers_of; from pipelines.memories.kinds import embeds;"
+        "from pipelines.memories.registry import find_memory;"
         "embeds(find_memory('bm25').kind); writers_of('memories/update_notes');"
         "others = ('built_in.mem0', 'built_in.nemori', 'memories.services', 'embedded.deep_research', 'embedded.code_qa');"
         "print([name for name in sys.modules if name.endswith(others)])"

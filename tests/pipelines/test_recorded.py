@@ -18,7 +18,6 @@ from assets.text.words import runs_of_words
 from tests.recorded.recording import Recording, recordings
 from tests.support.commands import clean_environment
 
-NOBODY = {"AMEMGYM_BASE_URL": "http://127.0.0.1:9/v1", "AMEMGYM_API_KEY": "any"}
 ROOT = Path(__file__).parents[2]
 RECORDED = [recording for recording in recordings() if recording.exists]
 ABSENT = [recording for recording in recordings() if not recording.exists]
@@ -35,8 +34,7 @@ class Replay:
 
 def replay(recording: Recording, place: Path) -> "subprocess.CompletedProcess[str]":
     line = [sys.executable, "-m", "tests.recorded", "--replay", "--variant", recording.variant, str(place)]
-    around = clean_environment(place, **NOBODY)
-    return subprocess.run(line, cwd=ROOT, env=around, capture_output=True, text=True, check=False)
+    return subprocess.run(line, cwd=ROOT, env=clean_environment(place), capture_output=True, text=True, check=False)
 
 
 def rows_in(path: Path) -> list[dict[str, object]]:

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.errors import EvaluationError
 from pipelines.memories.contract import MemoryEvent
-from pipelines.memories.hosting import MemoryHost
+from pipelines.memories.hosting.hosted import MemoryHost
 from pipelines.memories.tools import MemoryTools
 from pipelines.recorded_sessions.replay import Replay, ReplaySettings, replay, replay_figures
 from pipelines.recorded_sessions.sessions import RecordedSession, RecordedStep, read_sessions, sessions_sentence

@@ -16,6 +16,8 @@ from pathlib import Path
 from prompts.catalogue import override_prompts
 from tests.recorded.recording import RECIPES, Recording, recordings
 
+NOBODY = {"AMEMGYM_BASE_URL": "http://127.0.0.1:9/v1", "AMEMGYM_API_KEY": "any"}  # a replay asks it nothing
+
 
 def main(recording: Recording, place: Path, *, replay: bool) -> None:
     """Run the commands in this process, which imports everything once."""
@@ -23,7 +25,7 @@ def main(recording: Recording, place: Path, *, replay: bool) -> None:
         sys.exit(f"Nothing is recorded in {recording.folder}: `make record` fills it, with a model to ask.")
     if not replay and not os.environ.get("AMEMGYM_BASE_URL"):
         sys.exit("Set AMEMGYM_BASE_URL and AMEMGYM_API_KEY: the embedded model is not recorded.")
-    os.environ |= {"AMEMGYM_HOME": str(place), "AMEMGYM_RECIPES": str(RECIPES)}
+    os.environ |= {"AMEMGYM_HOME": str(place), "AMEMGYM_RECIPES": str(RECIPES), **(NOBODY if replay else {})}
     from pipelines.cli.main import app
     from pipelines.errors import Problem
 

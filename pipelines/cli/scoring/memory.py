@@ -40,7 +40,8 @@ from pipelines.experiments.scoring.gate import (
 from pipelines.experiments.scoring.power import Power
 from pipelines.home import home
 from pipelines.memories.check import ContractVerdict, check_memory
-from pipelines.memories.registry import Confinement, find_memory
+from pipelines.memories.hosting.confinement import Confinement
+from pipelines.memories.registry import find_memory
 from pipelines.memories.tools import MemoryTools
 from pipelines.opening.models import open_models
 from pipelines.redaction import public_address

@@ -20,7 +20,8 @@ from pipelines.evaluation.folder import write_table
 from pipelines.evaluation.options import EvaluationOptions, budget_of
 from pipelines.evaluation.plan import RunAccount
 from pipelines.home import home
-from pipelines.memories.registry import Confinement, find_memory, host_memory
+from pipelines.memories.hosting.confinement import Confinement, host_memory
+from pipelines.memories.registry import find_memory
 from pipelines.memories.tools import MemoryTools
 from pipelines.opening.models import open_models
 from pipelines.recorded_sessions.replay import RecallRow, Replay, ReplayFigures, ReplaySettings, replay, replay_figures

@@ -11,7 +11,7 @@ from pipelines.evaluation.reasoning import CONTEXT_TOKENS
 from pipelines.evaluation.records import AskKind
 from pipelines.evaluation.spending import memory_call
 from pipelines.memories.contract import MemoryEvent, best_within, cut_to_budget, newest_within
-from pipelines.memories.hosting import HostedMemory
+from pipelines.memories.hosting.hosted import HostedMemory
 from prompts.template import Message
 
 AROUND = 120  # characters on each side of a needed value that belong to the fact

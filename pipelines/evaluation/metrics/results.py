@@ -20,7 +20,7 @@ from pipelines.evaluation.metrics.operations import OWN_PURPOSES, Operations, lo
 from pipelines.evaluation.metrics.own import OwnFigures, own_metrics_of
 from pipelines.evaluation.records import CALL_FAILED, OF_MEMORY, AnswerRow, DialogueTurn, ErrorRow, RunManifest
 from pipelines.evaluation.spending import PricedUsage, StepUsage
-from pipelines.memories.registry import asks_the_run_alone
+from pipelines.memories.hosting.confinement import asks_the_run_alone
 
 # Unknown where a memory rewrites, and nothing that `none` could have.
 OF_WORDS = ("misread", "evidence_recall", "evidence_precision", "right_with_evidence")

@@ -14,7 +14,7 @@ from pipelines.evaluation.options import PAPER_MODELS
 from pipelines.evaluation.records import CALL_FAILED, RunManifest
 from pipelines.memories.code_identity import ENVIRONMENT
 from pipelines.memories.contract import MemorySpec
-from pipelines.memories.registry import IN_PROCESS, PROCESS_ALONE
+from pipelines.memories.hosting.confinement import IN_PROCESS, PROCESS_ALONE
 
 LONGEST = 80  # characters of a setting that is shown: a policy would fill the page
 FEW_UNREAD = 3  # answers

@@ -25,8 +25,8 @@ from pipelines.evaluation.spending import (
     count_usage,
 )
 from pipelines.memories.failures import WAITS, Retries
-from pipelines.memories.hosting import MemoryHost
-from pipelines.memories.registry import CONFINED, Confinement, boundary_of, host_memory
+from pipelines.memories.hosting.confinement import CONFINED, Confinement, boundary_of, host_memory
+from pipelines.memories.hosting.hosted import MemoryHost
 from pipelines.memories.tools import MemoryTools
 from pipelines.opening.models import ModelPorts
 from pipelines.resources.llm.embeddings import ModelEmbedder

@@ -44,7 +44,7 @@ from pipelines.evaluation.timeline.steps import (
 from pipelines.evaluation.timeline.subjects import MemorySubject, Subject, events_of, new_subject, observe_sessions
 from pipelines.memories.contract import MemoryEvent
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.hosting import MemoryHost
+from pipelines.memories.hosting.hosted import MemoryHost
 
 S = TypeVar("S", bound=Checkpoint)
 # What ends one item: its memory, or a request that the endpoint refuses while it serves others.

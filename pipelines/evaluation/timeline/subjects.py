@@ -14,10 +14,10 @@ from pipelines.evaluation.reasoning import Reasoner
 from pipelines.evaluation.records import DialogueTurn
 from pipelines.evaluation.spending import memory_call
 from pipelines.evaluation.timeline.context import EvaluationContext
-from pipelines.memories.code_thread import NEEDED, NEEDED_OF_AGENTS, OPTIONAL
 from pipelines.memories.contract import MemoryEvent, Task
 from pipelines.memories.failures import CallLost, MemoryFailed
-from pipelines.memories.hosting import HostedMemory, MemoryHost, checked_text
+from pipelines.memories.hosting.hosted import HostedMemory, MemoryHost, checked_text
+from pipelines.memories.others.code_thread import NEEDED, NEEDED_OF_AGENTS, OPTIONAL
 from prompts.template import Message
 
 

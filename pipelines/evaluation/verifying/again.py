@@ -21,7 +21,8 @@ from pipelines.evaluation.timeline.alone import is_shared
 from pipelines.evaluation.verifying.rows import rows_by_item, tell_rows
 from pipelines.home import Home
 from pipelines.memories.contract import MemorySpec
-from pipelines.memories.registry import IN_PROCESS, Confinement, in_file
+from pipelines.memories.hosting.confinement import IN_PROCESS, Confinement
+from pipelines.memories.registry import in_file
 from pipelines.opening.models import OpenModels, open_models
 from pipelines.resources.llm.settings import EndpointSettings
 

@@ -25,7 +25,7 @@ from pipelines.evaluation.report.formatting import (
 from pipelines.evaluation.report.markdown import error_list
 from pipelines.evaluation.report.numbers import format_estimate, format_number, headed_table
 from pipelines.experiments.scoring.paired import compare_paired, counts_of, told_apart
-from pipelines.memories.registry import IN_PROCESS
+from pipelines.memories.hosting.confinement import IN_PROCESS
 
 Facts = Callable[[RunManifest], Mapping[str, str]]
 COSTS = ("memory $", "reasoner $", "memory s", "reasoner s")

@@ -28,11 +28,11 @@ from assets.llm.ports import EndpointError, ModelRequest
 from assets.records.base import ItemFailed
 from assets.records.limits import MB
 from assets.records.readable import without_controls
-from pipelines.memories import private_imports
-from pipelines.memories.code_calls import ErrorOfOthers, RemoteValue
-from pipelines.memories.code_thread import CallOutcome
 from pipelines.memories.contract import MemoryEvent, Setting
 from pipelines.memories.failures import MemoryFailed, place_in, with_hint
+from pipelines.memories.others import private_imports
+from pipelines.memories.others.code_calls import ErrorOfOthers, RemoteValue
+from pipelines.memories.others.code_thread import CallOutcome
 from pipelines.memories.tools import MemoryTools
 
 PROGRAM = Path(__file__).with_name("worker.py")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from assets.records.paths import leads_inside
 from pipelines.errors import EvaluationError
-from pipelines.memories.own_code import imported_files
-from pipelines.memories.private_imports import ROOT
+from pipelines.memories.others.own_code import imported_files
+from pipelines.memories.others.private_imports import ROOT
 
 # Of this project: what a memory may import. Data, tests and the answers of the embedded model are not among it.
 OURS = ("assets", "prompts", "pipelines/memories")

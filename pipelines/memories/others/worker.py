@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:  # the boundary's module is a script, and models take longer to import than a memory that asks none
     from assets.isolation.confine import Boundary
     from assets.llm.ports import ModelReply, ModelRequest, Vector
-    from pipelines.memories.code_thread import CallOutcome
+    from pipelines.memories.others.code_thread import CallOutcome
 
 MAKING = "__init__"
 # Their results are memories, and stay here; those of other methods are values.
@@ -88,7 +88,7 @@ class MemoryWorker:
 
     def __init__(self, job: dict[str, Any], answers: Any) -> None:
         # Late: the folders in which modules are found are part of the job.
-        from pipelines.memories.code_thread import CodeThread
+        from pipelines.memories.others.code_thread import CodeThread
 
         self.job = job
         self.loop = asyncio.new_event_loop()
@@ -150,7 +150,7 @@ class MemoryWorker:
     async def _outcome(
         self, function: Callable[[], object], *, on_loop: bool, begun: Callable[[], None] = lambda: None
     ) -> "CallOutcome":
-        from pipelines.memories.code_thread import CallOutcome
+        from pipelines.memories.others.code_thread import CallOutcome
 
         try:
             return await self._thread.call(function, on_loop=on_loop, begun=begun)
@@ -177,7 +177,7 @@ class MemoryWorker:
         return self._describe_result(await result, method=message["method"])
 
     def _make_memory(self) -> object:
-        from pipelines.memories.code_thread import is_asynchronous, settings_problem
+        from pipelines.memories.others.code_thread import is_asynchronous, settings_problem
 
         if self._factory is None:
             self._factory = _factory(self.job)
@@ -271,7 +271,7 @@ class ModelsOfRun:
 
 def _factory(job: dict[str, Any]) -> Any:
     """Return the class of the memory. Raises Unusable."""
-    from pipelines.memories.code_thread import module_of_file
+    from pipelines.memories.others.code_thread import module_of_file
 
     name = job["attribute"]
     try:

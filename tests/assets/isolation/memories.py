@@ -7,8 +7,9 @@ from types import TracebackType
 from typing import Self
 
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.hosting import HostedMemory
-from pipelines.memories.registry import find_memory, host_memory
+from pipelines.memories.hosting.confinement import host_memory
+from pipelines.memories.hosting.hosted import HostedMemory
+from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel
 from tests.evaluation.test_memories import tools
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assets.isolation.boundary import KINDS, Kind, holds
-from pipelines.memories import registry
+from pipelines.memories.hosting import confinement
 from tests.assets.isolation.memories import Item
 from tests.assets.isolation.promises import OF_PACKAGES, PROMISES, SMALL, Stage, descendants, was_started
 from tests.support.waiting import wait_until
@@ -37,7 +37,7 @@ def stage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     kind: Kind = request.param
     if not holds(kind):
         pytest.skip(f"The boundary {kind!r} cannot be had on this machine, so that it was not attacked.")
-    monkeypatch.setattr(registry, "available_kind", lambda: kind)
+    monkeypatch.setattr(confinement, "available_kind", lambda: kind)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         yield Stage(kind, Path(folder).resolve())
 
@@ -167,9 +167,9 @@ def test_a_limit_that_is_no_number_is_refused(tmp_path: Path) -> None:
 RUNNER = """
 import sys, time
 from pathlib import Path
-from pipelines.memories import registry
+from pipelines.memories.hosting import confinement
 from tests.assets.isolation.memories import Item
-registry.available_kind = lambda: sys.argv[1]
+confinement.available_kind = lambda: sys.argv[1]
 with Item(Path(sys.argv[2])) as item:
     item.answer("daemon()")
     print("ready", flush=True)

@@ -11,7 +11,7 @@ from pipelines.evaluation.reasoning import Reasoner
 from pipelines.evaluation.timeline.subjects import MemorySubject
 from pipelines.experiments.evolution.improvement import changed_lines, usable
 from pipelines.memories.contract import MemoryEvent, MemorySpec
-from pipelines.memories.registry import host_memory
+from pipelines.memories.hosting.confinement import host_memory
 from tests.evaluation.scripted_evaluation import HonestModel, fenced
 from tests.evaluation.test_memories import tools as memory_tools
 from tests.experiments.evolution.scripted_evolution import FIRST, evolution_of, evolved, learner

@@ -11,7 +11,7 @@ from pipelines.evaluation.folder import read_table, write_table
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.records import EventRow
 from pipelines.experiments.reward_model.rows import RewardRow, WrittenTexts, reward_rows, write_reward_rows
-from pipelines.memories.registry import MemorySpec
+from pipelines.memories.contract import MemorySpec
 from tests.evaluation.test_plan import manifest
 from tests.support.disks import full_disk
 

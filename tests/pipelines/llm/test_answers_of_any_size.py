@@ -15,7 +15,7 @@ from assets.llm.ports import EndpointError, ModelReply, RequestFailed
 from assets.records.limits import MB
 from pipelines.bounded_http import BodyTooLarge, BoundedAsyncClient, BoundedClient, RedirectedElsewhere
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.services import HttpMemory
+from pipelines.memories.services.http_service import HttpMemory
 from pipelines.redaction import Redactor
 from pipelines.resources.hub.retry import classify
 from pipelines.resources.llm.batch.client import BatchResult, read_results

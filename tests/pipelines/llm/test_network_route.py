@@ -8,7 +8,7 @@ import pytest
 
 from assets.llm.ports import EndpointError
 from pipelines.memories.failures import MemoryFailed
-from pipelines.memories.services import HttpMemory
+from pipelines.memories.services.http_service import HttpMemory
 from pipelines.network_route import NetworkRoute
 from pipelines.resources.llm.client import ModelClient
 from tests.pipelines.llm.scripted_server import ScriptedServer, a_request, on_a_port, settings_for

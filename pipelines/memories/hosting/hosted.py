@@ -10,11 +10,11 @@ from typing import Any, TypeVar, cast
 
 from assets.llm.ports import EndpointError, RequestFailed
 from assets.records.base import ItemFailed
-from pipelines.memories.canary import BOAT_QUERY, CANARY_TOKENS, canary_events, check_canary
-from pipelines.memories.code_calls import DEADLINE, CodeCaller, RemoteValue
-from pipelines.memories.code_thread import NEEDED, OPTIONAL, CodeThread, is_asynchronous
 from pipelines.memories.contract import MemoryEvent, cut_to_budget
 from pipelines.memories.failures import CallCount, CallLost, MemoryFailed, Retries
+from pipelines.memories.hosting.canary import BOAT_QUERY, CANARY_TOKENS, canary_events, check_canary
+from pipelines.memories.others.code_calls import CodeCaller, RemoteValue
+from pipelines.memories.others.code_thread import NEEDED, OPTIONAL, CodeThread, is_asynchronous
 from pipelines.memories.perturbed import perturb
 from pipelines.memories.tools import MemoryTools, ModelOfLoop
 
@@ -41,22 +41,11 @@ class MemoryHost(CodeCaller):
     _closing: list[Callable[[], object]] = field(default_factory=list[Callable[[], object]])
 
     @classmethod
-    def in_thread(
-        cls,
-        name: str,
-        make: Make,
-        tools: MemoryTools,
-        *,
-        deadline: float = DEADLINE,
-        asynchronous: bool = False,
-        settle: float = 0.0,
-        retries: Retries | None = None,
-    ) -> "MemoryHost":
+    def in_thread(cls, name: str, make: Make, tools: MemoryTools, *, asynchronous: bool = False) -> "MemoryHost":
         """A host for code that we did not write, in a thread of this process, which it can look into."""
         there = ModelOfLoop(asyncio.get_running_loop(), tools.model, tools.embedder)
         tools = replace(tools, model=there, embedder=there)
-        retries = retries or Retries()
-        return cls(name, CodeThread(), deadline, asynchronous, make=make, tools=tools, settle=settle, retries=retries)
+        return cls(name, CodeThread(), asynchronous=asynchronous, make=make, tools=tools)
 
     async def new_memory(self) -> "HostedMemory":
         """A memory to which nothing has been written. Raises MemoryFailed."""

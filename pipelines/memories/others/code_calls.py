@@ -15,9 +15,9 @@ from typing import Any, Protocol, cast
 
 from assets.llm.ports import EndpointError
 from assets.records.base import ItemFailed
-from pipelines.memories.code_thread import CallOutcome
 from pipelines.memories.failures import MemoryFailed, PassingFailure, may_pass, place_in, with_hint
-from pipelines.memories.private_imports import with_plain_names
+from pipelines.memories.others.code_thread import CallOutcome
+from pipelines.memories.others.private_imports import with_plain_names
 from pipelines.redaction import shareable
 
 DEADLINE = 300.0  # seconds that one call may take; waiting for a model of ours counts

@@ -19,7 +19,7 @@ from types import ModuleType
 
 OURS = "amemgym"  # below it, a memory finds what it may import of this project
 FOLDERS = ("assets", "dataset_card", "pipelines", "prompts", "validation")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HERE = re.compile(r"\bmemory_code_\d+\.")  # names of modules of memories in our process
 NUMBERS = count(1)
 IMPORT = builtins.__import__
