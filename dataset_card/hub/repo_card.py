@@ -23,8 +23,8 @@ ABOUT = re.compile(r"^# [^\n]*\n\n(.*?)\n\n", re.MULTILINE | re.DOTALL)
 HEADER_FIELDS = ("language", "license", "pretty_name", "task_categories", "tags", "configs")
 ANNOTATORS = "annotations_creators"
 FIRST_CHOICE = "base"
-# Counts of a manifest that the table of variants has beside that of the items, which is its first.
-SHOWN_COUNTS = ("periods", "questions")
+# Counts of a manifest that the table of variants has beside that of the items, which is its first. All are of all items.
+SHOWN_COUNTS = {"periods": "periods, with the initial ones", "questions": "questions"}
 # The table that the snippets read, where there are several.
 SHOWN_TABLE = "questions"
 # Lists in a header whose items are known by this field.
@@ -52,7 +52,8 @@ class VariantCard:
     def facts(self, scores: Sequence[BaselineScore]) -> dict[str, str]:
         """Return what the table of variants says of it, by column."""
         counts = self.release.counts
-        facts = {name: f"{counts[name]:,}" for name in (*list(counts)[:1], *SHOWN_COUNTS) if name in counts}
+        shown = (*list(counts)[:1], *SHOWN_COUNTS)
+        facts = {SHOWN_COUNTS.get(name, name): f"{counts[name]:,}" for name in shown if name in counts}
         try:
             ceiling = _Report.model_validate_json(self.report or "{}").ceiling
         except ValidationError:
