@@ -37,9 +37,9 @@ class DatasetInfo:
     language: str
     noun: str
     users: tuple[str, ...]
-    roles: tuple[str, ...]
     prompts: tuple[str, ...]
     tokens: int
+    roles: tuple[str, ...] = ("assistant", "memory", "embedding")
     notices: tuple[str, ...] = ()
 
     def first(self, users: int | None) -> Self:

@@ -39,7 +39,6 @@ def tasks(*names: str) -> ToolTasks:
         language="English",
         noun="task",
         users=tuple(item.task_id for item in items),
-        roles=("assistant", "memory", "embedding"),
         prompts=("evaluation/remember", "evaluation/act"),
         tokens=13000,
     )

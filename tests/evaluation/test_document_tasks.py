@@ -47,7 +47,6 @@ INFO = DatasetInfo(
     language="English",
     noun="task",
     users=(made_task().instance.task_id,),
-    roles=("assistant", "memory", "embedding"),
     prompts=("evaluation/remember", "memories/", "memory_items/ask"),
     tokens=6000,
 )

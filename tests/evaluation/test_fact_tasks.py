@@ -38,7 +38,6 @@ def tasks() -> FactTasks:
         language="English",
         noun="user",
         users=(user.user_id,),
-        roles=("assistant", "memory", "embedding"),
         prompts=("evaluation/remember", "facts_questions/ask"),
         tokens=100_000,
     )

@@ -26,7 +26,6 @@ INFO = DatasetInfo(
     language="English",
     noun="walk",
     users=("walk",),
-    roles=("assistant", "memory", "embedding"),
     prompts=("evaluation/",),
     tokens=500,
 )

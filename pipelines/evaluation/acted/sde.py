@@ -146,7 +146,6 @@ def read_sde_tasks(source: str) -> WorldTasks:
         language="English",
         noun="task",
         users=tuple(row.instance_id for row in rows),
-        roles=("assistant", "memory", "embedding"),
         prompts=PROMPTS,
         tokens=BUDGET,
         notices=(

@@ -6,7 +6,6 @@ A row is scored only where its own patch passes its tests here, and no patch doe
 import asyncio
 import re
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -80,7 +79,6 @@ def read_swe_tasks(source: str) -> WorldTasks:
         language="English",
         noun="row",
         users=tuple(row.instance_id for row in rows),
-        roles=("assistant", "memory", "embedding"),
         prompts=PROMPTS,
         tokens=BUDGET,
         notices=(f"Left out, because their tests are not named as pytest's: {', '.join(left_out)}.",) if left_out else (),
@@ -199,9 +197,6 @@ class RepositoryTask:
             if line.startswith((" ", "-")) and not line.startswith("---") and len(line.strip("- ")) >= LEAST_LENGTH:
                 values[line[1:].strip()] = None
         return list(values)
-
-    def turn(self) -> "AbstractAsyncContextManager[object]":
-        return nullcontext()
 
     async def begin(self, context: EvaluationContext) -> BegunEpisode:
         """Return the repository as it was. Raises ItemFailed, also for a row whose tests say nothing here."""

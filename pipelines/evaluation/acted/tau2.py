@@ -5,7 +5,6 @@ Tasks that the package's own grader passes for doing nothing are left out and na
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,9 +112,6 @@ class DialogueTask:
                     if LEAST_LENGTH <= len(text) <= LONGEST:
                         values[text] = None
         return list(values)
-
-    def turn(self) -> "AbstractAsyncContextManager[object]":
-        return nullcontext()
 
     async def begin(self, context: EvaluationContext) -> BegunEpisode:
         """Return the world with the user's first words."""

@@ -4,7 +4,7 @@ import ast
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, closing
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -74,12 +74,11 @@ def read_webarena_tasks(source: str) -> WorldTasks:
         language="English",
         noun="visitor" if chained else "task",
         users=tuple(chain.name for chain in chains),
-        roles=("assistant", "memory", "embedding"),
         prompts=PROMPTS,
         tokens=BUDGET,
         notices=tuple(notices),
     )
-    return WorldTasks(info, tuple(chains), WINDOW, but=REPLAY)
+    return WorldTasks(info, tuple(chains), WINDOW, but=REPLAY, turn=browser_windows)
 
 
 def _applications(folder: Path) -> list[Path]:
@@ -193,9 +192,6 @@ class WebTask:
                     if LEAST_LENGTH <= len(text) <= LONGEST:
                         values[text] = None
         return list(values)
-
-    def turn(self) -> "AbstractAsyncContextManager[object]":
-        return browser_windows()
 
     async def begin(self, context: EvaluationContext) -> BegunEpisode:
         """Return the application as it is at first. Raises ItemFailed."""

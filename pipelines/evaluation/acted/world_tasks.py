@@ -4,8 +4,8 @@ A kept answer is the whole episode as text. Code of others grades it from that t
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
@@ -32,6 +32,7 @@ MOST_STEPS = 60
 USUAL_STEPS = 15  # of an episode, for the forecast
 INSTRUCTIONS = 4_000  # tokens of the rules and the tools, likewise
 PASSES = "passes"
+Turn = Callable[[], AbstractAsyncContextManager[object]]
 REPLAY = "replay"  # of worlds without a user whom a model plays, who might say something else
 
 
@@ -63,10 +64,6 @@ class WorldTask(Protocol):
         """Values of the right solution: lines that hold one are the needed facts."""
         ...
 
-    def turn(self) -> "AbstractAsyncContextManager[object]":
-        """Return what an episode waits for before it begins."""
-        ...
-
     async def begin(self, context: EvaluationContext) -> BegunEpisode:
         """Return its world, ready for the agent. Raises ItemFailed."""
         ...
@@ -92,14 +89,15 @@ class Chain:
 class WorldTasks:
     """The tasks of a world, each alone or chained.
 
-    `window`: tokens in sight by default. `but`: an option of dialogues that it takes nevertheless. `prefixes`: the recorded
-    replies that a task's episodes begin with, by its id.
+    `window`: tokens in sight by default. `but`: an option of dialogues that it takes nevertheless. `turn`: gives what an
+    episode holds while it lasts. `prefixes`: the recorded replies that a task's episodes begin with, by its id.
     """
 
     info: DatasetInfo
     chains: tuple[Chain, ...]
     window: int
     but: str = ""
+    turn: Turn = nullcontext
     prefixes: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
     def first(self, users: int | None) -> Self:
@@ -142,7 +140,7 @@ class WorldTasks:
             for place, task in enumerate(chain.tasks):
                 user = "user" in self.info.roles
                 begun_with = self.prefixes.get(task.task_id, ())
-                steps.append(ActedTask(task, chain.name, place, 2 * manifest.window, begun_with, has_user=user))
+                steps.append(ActedTask(task, chain.name, place, 2 * manifest.window, begun_with, self.turn, has_user=user))
             timelines.append(Timeline(chain.name, chain.name, steps, chain.name, lived_in_conditions=True))
         return timelines
 
@@ -156,6 +154,7 @@ class ActedTask(Act):
     number: int
     in_sight: int
     begun_with: Sequence[str] = ()
+    turn: Turn = nullcontext
     has_user: bool = False
 
     calls = USUAL_STEPS
@@ -249,7 +248,7 @@ class TaskEpisode:
 
     async def act(self, task: Task) -> str:
         """Return all steps of the episode as text. Raises ItemFailed."""
-        async with self.acted.task.turn():
+        async with self.acted.turn():
             begun = await self.acted.task.begin(self.context)
             try:
                 return await self._act(begun)

@@ -27,7 +27,6 @@ def release_info(folder: Path, *, noun: str, users: Iterable[str], ask: str, tok
         language=recipe.language_name,
         noun=noun,
         users=tuple(users),
-        roles=("assistant", "memory", "embedding"),
         prompts=("evaluation/remember", "evaluation/ask_again", "memories/", ask),
         tokens=tokens,
     )
