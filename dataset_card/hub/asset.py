@@ -53,13 +53,15 @@ class Openness(Enum):
 class HubReleaseConfig(dg.Config):
     """The place to publish in: `repo` is OWNER/NAME, empty: nothing is published; `version` one on disk or `newest`.
 
-    `openness`: UNCHANGED, PRIVATE, GATED or PUBLIC; `embedded`: rows that no language model wrote may be open to others.
+    `openness`: UNCHANGED, PRIVATE, GATED or PUBLIC; `embedded`: rows that no language model wrote may be open to others;
+    `pull_request`: propose it, and leave main and tags alone.
     """
 
     repo: str = ""
     version: str = NEWEST
     openness: Openness = Openness.UNCHANGED
     embedded: bool = False
+    pull_request: bool = False
 
 
 def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
@@ -94,7 +96,7 @@ def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         try:
             folder = _folder(releases, context.partition_key, config.version)
             visibility = None if config.openness is Openness.UNCHANGED else config.openness.value
-            request = PublishRequest(folder, config.repo, visibility, config.embedded)
+            request = PublishRequest(folder, config.repo, visibility, config.pull_request, config.embedded)
             with heartbeat(context.log.info, Steps(f"Publishing {folder.name} of {folder.parent.name} in {config.repo}").line):
                 done = publisher.publish(request)
         except HubError as error:
@@ -119,14 +121,17 @@ def _folder(release_store: ReleaseStore, variant: str, version: str) -> Path:
 
 
 def _metadata(done: Published, endpoint: str) -> dict[str, dg.MetadataValue[Any]]:
-    return {
-        "repo": dg.MetadataValue.text(done.repo),
-        "tag": dg.MetadataValue.text(done.tag),
-        "commit": dg.MetadataValue.text(done.commit),
-        "digest": dg.MetadataValue.text(done.digest),
-        "page": dg.MetadataValue.url(f"{endpoint}/datasets/{done.repo}/tree/{done.tag}"),
-        "new": dg.MetadataValue.bool(done.created),
-    }
+    page = f"{endpoint}/datasets/{done.repo}"
+    url = f"{page}/discussions/{done.pull_request}" if done.pull_request else f"{page}/tree/{done.tag or done.commit}"
+    metadata: dict[str, dg.MetadataValue[Any]] = {"repo": dg.MetadataValue.text(done.repo)}
+    if done.tag is not None:
+        metadata["tag"] = dg.MetadataValue.text(done.tag)
+    if done.commit is not None:
+        metadata["commit"] = dg.MetadataValue.text(done.commit)
+    metadata["digest"] = dg.MetadataValue.text(done.digest)
+    metadata["page"] = dg.MetadataValue.url(url)
+    metadata["new"] = dg.MetadataValue.bool(done.created)
+    return metadata
 
 
 def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
@@ -186,6 +191,9 @@ def _tag_result(publisher: Publisher, metadata: Mapping[str, Any]) -> dg.AssetCh
     tag = str(metadata.get("tag", ""))
     commit = str(metadata.get("commit", ""))
     looked_at = {"repo": repo, "tag": tag, "commit": commit}
+    if not tag:
+        sentence = f"Proposed to {repo} as a pull request, so there is no tag to read."
+        return _result([], success=sentence, looked_at=looked_at)
     try:
         current = publisher.commit_of(repo, revision=tag)
     except HubError as error:

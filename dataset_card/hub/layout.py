@@ -9,8 +9,9 @@ written, the list of versions and a license. A publisher touches nothing else.
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from assets.recipe.recipe import VARIANT_PATTERN
 from assets.records.base import Record
@@ -163,14 +164,31 @@ class BaselineScore(Record):
 
 
 class PublishedVersion(BaseModel):
-    """One tag of `versions.json`."""
+    """One tag of `versions.json`. At most one of `superseded_by` and `withdrawn_because` says why not to use it any more."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     tag: str
     published: date
     reason: str = ""
+    superseded_by: str = ""
+    withdrawn_because: str = ""
     scores: tuple[BaselineScore, ...] = ()
+
+    @model_validator(mode="after")
+    def has_one_status(self) -> Self:
+        if self.superseded_by and self.withdrawn_because:
+            raise ValueError("a version is superseded or withdrawn, not both")
+        return self
+
+    @property
+    def status(self) -> str:
+        """The reason not to use it, as a part of a sentence; empty for a version that may be used."""
+        if self.superseded_by:
+            return f"superseded by {self.superseded_by}"
+        if self.withdrawn_because:
+            return f"withdrawn because {self.withdrawn_because}"
+        return ""
 
 
 Versions = tuple[PublishedVersion, ...]
@@ -193,11 +211,11 @@ def versions_bytes(versions: Versions) -> bytes:
 
 
 def with_version(versions: Versions, new: PublishedVersion) -> Versions:
-    """Return the list with this version; one that is there already keeps its day, and gets new scores."""
+    """Return the list with this version; one that is there already keeps its day and status, and gets new scores."""
     by_tag = {version.tag: version for version in versions}
     old = by_tag.get(new.tag)
     if old is not None:
-        # A publication that goes on after midnight keeps its day.
+        # A publication that goes on after midnight, or after the version was deprecated, changes neither.
         new = old.model_copy(update={"scores": new.scores or old.scores})
     by_tag[new.tag] = new
     newest_first = sorted(by_tag, key=lambda tag: numbers(version_of_tag(tag)), reverse=True)

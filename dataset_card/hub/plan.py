@@ -1,7 +1,7 @@
 """The plan of publishing a release, found by reading only: the preflight checks, the version check, and the plan."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import pairwise
@@ -54,6 +54,7 @@ class PublishRequest:
     folder: Path
     repo: str
     visibility: Visibility | None = None
+    pull_request: bool = False
     embedded: bool = False
     scores: tuple[BaselineScore, ...] = ()
     day: date = field(default_factory=lambda: datetime.now(UTC).date())
@@ -69,6 +70,7 @@ class PublishPlan:
     state: RepoState | None
     tagged: str | None
     change: TreeChange
+    pull_requests: Mapping[int, str]
     by_hand: tuple[str, ...] = ()
 
 
@@ -91,8 +93,10 @@ class Planner:
         state = self.hub.repo_state(self.repo)
         self._check_embedded(state)
         if state is None:
-            return PublishPlan(None, None, self._change(self._tree(None)))
-        self.hub.check_access(self.repo)
+            if self.request.pull_request:
+                raise PublishRefused(f"There is no repository {self.repo} to propose to; publish without a pull request.")
+            return PublishPlan(None, None, self._change(self._tree(None)), {})
+        self.hub.check_access(self.repo, write=not self.request.pull_request)
         refs = self.hub.refs(self.repo)
         # A name that is both leads to the branch, whose files change.
         if self.release.tag in refs.branches:
@@ -101,10 +105,10 @@ class Planner:
             )
         if self.release.tag in refs.tags:
             self._check_scores(state)
-            return PublishPlan(state, self._tagged_commit(), TreeChange((), (), frozenset()))
+            return PublishPlan(state, self._tagged_commit(), TreeChange((), (), frozenset()), refs.pull_requests)
         self._check_version(refs)
         by_hand = tuple(self._tree(state.sha).written_by_hand())
-        return PublishPlan(state, None, self.change_at(state.sha), by_hand)
+        return PublishPlan(state, None, self.change_at(state.sha), refs.pull_requests, by_hand)
 
     def change_at(self, sha: str) -> TreeChange:
         """Return what a commit onto this one has to change. Raises PublishRefused for a tree that it may not change."""

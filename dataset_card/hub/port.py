@@ -1,8 +1,8 @@
 """The Hub as the publisher and the reader need it: a port, what comes back from it, and how it fails."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
@@ -69,10 +69,11 @@ class RepoState:
 
 @dataclass(frozen=True)
 class Refs:
-    """Names of branches and tags."""
+    """Names of branches and tags; pull requests by number with the commit that each proposes."""
 
     branches: frozenset[str]
     tags: frozenset[str]
+    pull_requests: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,8 @@ class Hub(Protocol):
         """None: there is no such repository or revision, or it is hidden from this token."""
         ...
 
-    def check_access(self, repo: str) -> None:
-        """Raise HubDenied unless this token may write."""
+    def check_access(self, repo: str, *, write: bool) -> None:
+        """Raise HubDenied unless this token may read, or write."""
         ...
 
     def refs(self, repo: str) -> Refs: ...
@@ -133,6 +134,10 @@ class Hub(Protocol):
 
     def commit(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> str:
         """One commit onto main, which has to be at `parent`; its sha."""
+        ...
+
+    def propose(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> int:
+        """One commit as a new pull request; its number."""
         ...
 
     def tag(self, repo: str, *, tag: str, sha: str, message: str) -> None: ...

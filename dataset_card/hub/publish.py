@@ -1,4 +1,4 @@
-"""Publishing a release: one commit, the tag last, and the repository opened only when both are there.
+"""Publishing a release: one commit, the tag last, and the repository opened only when both are there. And deprecating one.
 
 Nothing is remembered between steps. Each round looks at the Hub and does what is missing, so that a lost reply, another
 publisher or a killed process only means another look, and never a second commit.
@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assets.reporting.plurals import counted
-from dataset_card.errors import HubError, HubMissing, HubStale, HubUncertain
+from dataset_card.errors import HubError, HubMissing, HubStale, HubUncertain, PublishRefused
+from dataset_card.hub.layout import PublishedVersion
 from dataset_card.hub.plan import (
     FormatOf,
     Planner,
@@ -19,23 +20,31 @@ from dataset_card.hub.plan import (
     changes_visibility,
     narrows_visibility,
 )
-from dataset_card.hub.port import CommitMessage, Hub, TreeChange
+from dataset_card.hub.port import MAIN, CommitMessage, Hub, TreeChange
+from dataset_card.hub.repo_tree import RepositoryTree
 from dataset_card.hub.tag_registry import TagEntry, TagRegistry
 
-# Two minutes in all: pauses double from half a second.
+# Two minutes in all: pauses double from half a second. Deprecating sends so little that it looks again at once.
 ROUNDS = 8
 FIRST_PAUSE = 0.5
+ROUNDS_OF_DEPRECATING = 5
+# Each proposal is a commit to read; an earlier one of the same release is among the latest.
+LATEST_PROPOSALS = 20
 
 
 @dataclass(frozen=True)
 class Published:
-    """The outcome. `created` is false when the tag existed before."""
+    """The outcome. `commit` and `tag` are None for a pull request.
+
+    `created` is false when the tag, or the pull request, existed before.
+    """
 
     repo: str
     digest: str
-    commit: str
-    tag: str
+    commit: str | None
+    tag: str | None
     created: bool
+    pull_request: int | None = None
 
 
 class Publisher:
@@ -107,6 +116,8 @@ class Publisher:
             plan = planner.plan()
         if plan.state is None:
             raise HubUncertain(f"{planner.repo} was made, but does not show yet")
+        if planner.request.pull_request and plan.tagged is None:
+            return self._propose(planner, plan, head=plan.state.sha)
         # Fewer readers before the rows are sent, more of them only when all is there.
         narrows = narrows_visibility(plan.state, planner.request)
         if narrows:
@@ -132,6 +143,20 @@ class Publisher:
         if state is None or state.sha != head:
             raise HubUncertain(f"the tag {tag} is not at commit {head[:12]}")
         return head
+
+    def _propose(self, planner: Planner, plan: PublishPlan, *, head: str) -> Published:
+        repo = planner.repo
+        digest = planner.release.digest
+        # Somebody merged the pull request, and only the tag is missing.
+        if not plan.change:
+            return Published(repo, digest, head, None, created=False)
+        latest = sorted(plan.pull_requests.items(), reverse=True)[:LATEST_PROPOSALS]
+        for number, sha in latest:
+            if planner.has_release_at(sha):
+                return Published(repo, digest, None, None, created=False, pull_request=number)
+        self._say_sending(planner, plan.change)
+        number = self._hub.propose(repo, change=plan.change, message=_commit_message(planner), parent=head)
+        return Published(repo, digest, None, None, created=True, pull_request=number)
 
     def _say_sending(self, planner: Planner, change: TreeChange) -> None:
         if self._notice is not None:
@@ -188,3 +213,47 @@ def _commit_message(planner: Planner) -> CommitMessage:
 
 def _digest_line(planner: Planner) -> str:
     return f"release-digest: sha256:{planner.release.digest}"
+
+
+@dataclass(frozen=True)
+class Deprecation:
+    """The new status of a tag: another one is better, or why it is withdrawn; neither takes an earlier status back."""
+
+    repo: str
+    tag: str
+    superseded_by: str = ""
+    withdrawn_because: str = ""
+
+
+def deprecate_version(hub: Hub, asked: Deprecation) -> PublishedVersion:
+    """Say it in the card and in the list of versions, in one commit onto main; tags and rows stay. Raises HubError.
+
+    Asking again for what is there already does nothing. A lost reply or another writer only means another look.
+    """
+    failure: HubStale | HubUncertain = HubUncertain("nothing was tried")
+    for _ in range(ROUNDS_OF_DEPRECATING):
+        state = hub.repo_state(asked.repo, revision=MAIN)
+        if state is None:
+            raise HubMissing(f"There is no repository {asked.repo}, or it is hidden from this token.")
+        hub.check_access(asked.repo, write=True)
+        tree = RepositoryTree(hub, repo=asked.repo, sha=state.sha)
+        by_tag = {version.tag: version for version in tree.versions()}
+        for tag in (asked.tag, asked.superseded_by):
+            if tag and tag not in by_tag:
+                raise PublishRefused(
+                    f"{asked.repo} has no release tagged {tag}; there are {', '.join(sorted(by_tag)) or 'none'}."
+                )
+        if asked.superseded_by == asked.tag:
+            raise PublishRefused(f"{asked.tag} cannot be superseded by itself; name the tag to use instead.")
+        status = {"superseded_by": asked.superseded_by, "withdrawn_because": asked.withdrawn_because.strip().rstrip(".")}
+        deprecated = by_tag[asked.tag].model_copy(update=status)
+        by_tag[asked.tag] = deprecated
+        change = tree.change(tree.cards(), versions=tuple(by_tag.values()))
+        if not change:
+            return deprecated
+        title = f"{asked.tag} is {deprecated.status or 'in use again'}"
+        try:
+            hub.commit(asked.repo, change=change, message=CommitMessage(title, ""), parent=state.sha)
+        except (HubStale, HubUncertain) as error:
+            failure = error
+    raise failure

@@ -1,5 +1,7 @@
 """Reading a release from the Hub or from a folder, and verifying a repository: nothing passes that is not as released."""
 
+import hashlib
+import os
 import re
 import secrets
 import shutil
@@ -8,23 +10,29 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from assets.records.paths import PathRefused, path_inside
 from dataset_card.card.header import CardError
 from dataset_card.errors import HubError, HubMissing, HubUnreachable
 from dataset_card.hub.layout import (
+    VERSIONS,
+    BaselineScore,
     ReleaseSummary,
     checked_repo,
     folders,
+    read_versions,
     release_paths,
     variant_of_tag,
     variants_in,
 )
-from dataset_card.hub.port import Hub
+from dataset_card.hub.port import Hub, LocalFile
 from dataset_card.hub.tag_registry import TagEntry, TagRegistry, missing_tag, moved_tag
 from dataset_card.release.loadable import matches, read_configurations
 from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestError, read_manifest
 from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import ON_THE_HUB, VARIANT
 
+# Beside the variants; no variant begins with a dot.
+FILES = ".files"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -63,6 +71,15 @@ class ReadRelease:
         return self.manifest.digest
 
 
+@dataclass(frozen=True)
+class ReadFile:
+    """One file of a commit, for datasets that have no manifest."""
+
+    path: Path
+    commit: str
+    sha256: str
+
+
 class ReleaseReader:
     """Reads releases. `open_hub` is called only for those on the Hub.
 
@@ -93,6 +110,53 @@ class ReleaseReader:
         release = ReadRelease(folder, read_manifest(folder))
         _check_digest(release, expected.digest)
         return release
+
+    def status_of(self, release: ReadRelease) -> str:
+        """Return why a version on the Hub should not be used any more, as a part of a sentence; empty where it may be used.
+
+        A release that was fetched before can be read without the Hub; then a notice says that this could not be looked up.
+        """
+        if release.repo is None or release.revision is None:
+            return ""
+        hub = self._open_hub()
+        try:
+            state = hub.repo_state(release.repo)
+            if state is None or VERSIONS not in hub.files(release.repo, sha=state.sha):
+                return ""
+            listed = read_versions(hub.read(release.repo, sha=state.sha, path=VERSIONS), source=release.repo)
+        # A release that is here can be read without the Hub, and a notice tells what was not looked up.
+        except HubError as error:
+            self._notice(f"Whether {release.repo}@{release.revision} should still be used could not be looked up. {error}")
+            return ""
+        for version in listed:
+            if version.tag == release.revision:
+                return version.status
+        return ""
+
+    def read_file(self, source: str, *, path: str, expected: Expected = ANY_RELEASE) -> ReadFile:
+        """Fetch one file of `OWNER/NAME@REVISION`, checked against the commit's tree. `expected.digest` is its sha256."""
+        name = ON_THE_HUB.fullmatch(source)
+        if name is None:
+            raise BadRelease(f"{source} is not of the form OWNER/NAME@REVISION.")
+        hub = self._open_hub()
+        repo = checked_repo(name["repo"])
+        commit, _ = self._resolve_revision(hub, repo=repo, revision=name["revision"], registered=None)
+        _refuse_moved(source, commit=commit, before=expected.commit)
+        remote = hub.files(repo, sha=commit).get(path)
+        if remote is None:
+            raise HubMissing(f"{source} has no file {path!r}.")
+        content = hub.read(repo, sha=commit, path=path)
+        sha256 = hashlib.sha256(content).hexdigest()
+        if not LocalFile(path, content).is_at(remote) or expected.digest not in (None, sha256, f"sha256:{sha256}"):
+            raise BadRelease(f"{path} of {source} has the sha256 {sha256}, which is not that of the file asked for.")
+        try:
+            target = path_inside(self._home(repo, commit) / FILES, path)
+        except PathRefused as problem:
+            raise BadRelease(f"The file of {source} cannot be kept here: {problem}.") from problem
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}-{os.getpid()}")
+        draft.write_bytes(content)
+        return ReadFile(draft.replace(target), commit, sha256)
 
     def _on_the_hub(self, repo: str, *, revision: str, expected: Expected) -> ReadRelease:
         hub = self._open_hub()
@@ -268,6 +332,22 @@ def repository_problems(
     else:
         problems.append(f"{repo} has no {CARD} at commit {state.sha[:12]}, so nothing of it can be loaded by name.")
     return problems
+
+
+def published_scores(hub: Hub, repo: str, *, tag: str) -> tuple[tuple[BaselineScore, ...], str]:
+    """Return the scores that the repository's list has of the tag, and the digest of its release; "" without one."""
+    state = hub.repo_state(repo)
+    tagged = hub.repo_state(repo, revision=tag)
+    if state is None or tagged is None or VERSIONS not in hub.files(repo, sha=state.sha):
+        return (), ""
+    path = f"{variant_of_tag(tag)}/{MANIFEST}"
+    if path not in hub.files(repo, sha=tagged.sha):
+        return (), ""
+    digest = ReleaseSummary.model_validate_json(hub.read(repo, sha=tagged.sha, path=path)).digest
+    for version in read_versions(hub.read(repo, sha=state.sha, path=VERSIONS), source=repo):
+        if version.tag == tag:
+            return version.scores, digest
+    return (), digest
 
 
 def _card_problems(card: str, *, repo: str, variant: str, tree: Iterable[str]) -> Iterator[str]:

@@ -215,6 +215,7 @@ def _releases_section(page: RepositoryPage, variants: Sequence[VariantCard]) -> 
         facts=facts,
         columns=list(columns),
         versions=page.versions,
+        deprecated={version.tag: version.status for version in page.versions if version.status},
         # Only versions that are on main now: other versions have other scores.
         scored=[version for version in page.versions if version.tag in current and version.scores],
         percents=percents,

@@ -16,10 +16,11 @@ from dataset_card.hub.layout import (
     folders,
     read_versions,
     release_paths,
+    tree_change,
     variants_in,
     versions_bytes,
 )
-from dataset_card.hub.port import Hub, LocalFile, RemoteFile
+from dataset_card.hub.port import Hub, LocalFile, RemoteFile, TreeChange
 from dataset_card.hub.repo_card import MergeConflict, RepositoryPage, VariantCard, merged_card, merged_text, repository_card
 from dataset_card.release.digests import bytes_digest
 from dataset_card.release.loadable import matches, read_configurations
@@ -70,7 +71,9 @@ class RepositoryTree:
         """Return the list of versions, empty where no release is. Raises PublishRefused where it was removed."""
         listed = self.read(VERSIONS)
         if listed is None and variants_in(self.files):
-            raise self._refuse_removed(VERSIONS, "it alone says when and why each version was published")
+            raise self._refuse_removed(
+                VERSIONS, "it alone says when and why each version was published, and which to use no more"
+            )
         return read_versions(listed, source=self.repo)
 
     def top(self, cards: Mapping[str, VariantCard], *, versions: Versions) -> dict[str, LocalFile]:
@@ -128,6 +131,10 @@ class RepositoryTree:
         return PublishRefused(
             f"{path} was removed from {self.repo}, and {because}; put it back from the history of the repository on the Hub."
         )
+
+    def change(self, cards: Mapping[str, VariantCard], *, versions: Versions) -> TreeChange:
+        """Return what turns the top of this commit into what it should be; the variants stay as they are."""
+        return tree_change(self.top(cards, versions=versions), tree=self.files, owned=())
 
     def written_by_hand(self) -> Iterator[str]:
         """Yield a sentence for each thing at the top that people wrote and a release keeps."""

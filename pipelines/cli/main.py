@@ -55,6 +55,7 @@ PANELS = {
     "Share": {
         "publish": "release:publish",
         "fetch": "release:fetch",
+        "deprecate": "release:deprecate_release",
     },
     "Recipes, prompts and models": {
         "recipe": "recipe:app",

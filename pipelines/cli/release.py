@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import ENOSPC
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from secrets import randbits
 from tempfile import gettempdir
@@ -28,8 +29,8 @@ from dataset_card.errors import HubError, HubUnreachable
 from dataset_card.hub.layout import BaselineScore, ReleaseSummary, checked_repo
 from dataset_card.hub.plan import Planner, PublishPlan, PublishRequest, publishable
 from dataset_card.hub.port import Visibility
-from dataset_card.hub.publish import Published, Publisher
-from dataset_card.hub.read import Expected, repository_problems
+from dataset_card.hub.publish import Deprecation, Published, Publisher, deprecate_version
+from dataset_card.hub.read import Expected, published_scores, repository_problems
 from dataset_card.release.derived import examine_contents
 from dataset_card.release.manifest import CARD, MANIFEST, RECIPE, ManifestError, ReleaseError, read_manifest, read_recipe_fields
 from dataset_card.release.versions import VARIANT, is_version
@@ -39,10 +40,12 @@ from pipelines.cli.recipe import recipe_in_file, write_recipe
 from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem, StoreError
 from pipelines.evaluation.folder import read_run, run_folder_of, runs_folder
+from pipelines.evaluation.report.formatting import TAKEN_AS_TOLD
 from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.verifying.again import NOT_ASKED, ask_again
 from pipelines.evaluation.verifying.verdict import verify_run
-from pipelines.experiments.scoring.published import publishable_scores
+from pipelines.experiments.scoring.leaderboard import board_news, board_problems, runs_by_dataset, runs_of_board
+from pipelines.experiments.scoring.published import not_here, publishable_scores, published_problems
 from pipelines.experiments.scoring.twins import TWIN
 from pipelines.home import home
 from pipelines.opening.hub import open_hub, release_reader, tag_registry
@@ -81,7 +84,9 @@ def release(
 
 
 def verify(
-    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME|RUN", help="A release, repository or run.")],
+    source: Annotated[
+        str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME|RUN|BOARD.html", help="A release, repository, run or board.")
+    ],
     tag: Annotated[str, typer.Option(help="Tag or commit of the repository, as in demo-v0.1.0.")] = "",
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
@@ -93,7 +98,7 @@ def verify(
     endpoint: EndpointOption = "",
     as_json: Annotated[bool, json_option("source", "problems")] = False,
 ) -> None:
-    """Check a release (digests, tables, configurations), or a run (its replies graded again).
+    """Check a release (digests, tables, configurations), a run (its replies graded again), a board, or published scores.
 
     Every number is recomputed from rows. Those that cannot be are named. Each problem is one sentence, with exit status 1.
     """
@@ -103,6 +108,9 @@ def verify(
         return
     if again:
         raise Problem(f"--again asks the models of a run again; {public_address(source)} is no run.")
+    if source.endswith(".html") and Path(source).is_file():
+        _verify_board(Path(source), as_json=as_json)
+        return
     is_address = "://" in source
     shown = public_address(source) if is_address else source
     repo, at, revision = source.partition("@")
@@ -154,6 +162,22 @@ def _verify_run(path: Path, *, data: str, again: float, as_json: bool) -> None:
         raise Problem(f"{manifest.run_id} was changed after it was made, so no board shows it: see above.")
 
 
+def _verify_board(page: Path, *, as_json: bool) -> None:
+    """Verify a board's page with the runs that it compares. Raises Problem if a number differs from its run."""
+    shown, runs = runs_of_board(page, runs=runs_folder(home()))
+    problems = list(board_problems(shown, runs))
+    if as_json:
+        print_json({"source": str(page), "problems": problems, "news": [*board_news(shown)], "taken_as_told": TAKEN_AS_TOLD})
+    else:
+        same = f"Every number follows from the rows of {counted(len(runs), 'run')}; amemgym verify RUN grades their replies."
+        print(*(problems or (same,)), sep="\n")
+        for sentence in board_news(shown):
+            print_notice(sentence)
+        print_notice(NOT_CHECKED)
+    if problems:
+        raise Problem(f"{page} differs from its runs: see above.")
+
+
 def _folder_problems(source: str, *, version: str) -> list[str]:
     # A folder whose manifest is lost is reported as a problem, not as a wrong argument.
     folder = Path(source)
@@ -175,6 +199,15 @@ def _repository_problems(repo: str, *, tag: str, variant: str, endpoint: str) ->
     known = tag_registry().find(hub.endpoint, repo=checked_repo(repo), tag=tag)
     examine = partial(examine_contents, format_of=format_of)
     problems = repository_problems(hub, repo, tag=tag, examine=examine, variant=variant, registered=known)
+    # Of a damaged release there is nothing to compare with.
+    scores, digest = ((), "") if problems else published_scores(hub, repo, tag=tag)
+    if scores:
+        groups, _ = runs_by_dataset(runs_folder(home()))
+        runs = list(chain.from_iterable(groups))
+        problems += published_problems(scores, digest=digest, runs=runs)
+        unknown = not_here(scores, digest=digest, runs=runs)
+        if unknown:
+            print_notice(f"Published scores that cannot be recomputed, because their runs are not here: {'; '.join(unknown)}.")
     if not problems:
         print_notice(f"{repo}@{tag}: every file is as released{' and where it was' if known else ''}.")
     return problems
@@ -232,12 +265,13 @@ def source_folder(source: str, *, endpoint: str) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishOptions:
-    """Options of publishing: who may read the release, and which scores it shows."""
+    """Options of publishing: who may read the release, which scores it shows, and whether it is only proposed."""
 
     private: bool = option("Open only to members of the repository; the default for a new one.", False)
     public: bool = option("Open to everybody, once it is complete.", False)
     gated: bool = option("Open to everybody who logs in and shares contact data with the owner.", False)
     embedded: bool = option("Allow others to read rows that no language model wrote.", False)
+    pull_request: bool = option("Propose it as a pull request, and leave main and tags alone.", False)
     scores: str = option("Put the scores of these evaluation runs on the card; none otherwise.", metavar="RUN,...")
     dry_run: bool = option("Print what would change, and change nothing.", False)
 
@@ -269,7 +303,9 @@ def publish(
         raise Problem("Name a dataset repository with --repo OWNER/NAME, or in AMEMGYM_HUB_REPO.")
     with release_errors():
         folder = stored_release(source, release_store=open_release_store(home()), version=version)
-        request = PublishRequest(folder, repo, visibility, options.embedded, _named_scores(options.scores, release=folder))
+        request = PublishRequest(
+            folder, repo, visibility, options.pull_request, options.embedded, _named_scores(options.scores, release=folder)
+        )
         if not repo:
             _preview_here(request, unknown=NO_REPO, as_json=as_json)
             return
@@ -286,12 +322,35 @@ def publish(
         _print_published(done, hub.endpoint)
 
 
+def deprecate_release(
+    repo: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The dataset repository.")],
+    tag: Annotated[
+        str, typer.Argument(metavar="TAG", help="Tag of the version that should no longer be used, as in demo-v0.1.0.")
+    ],
+    superseded_by: Annotated[str, typer.Option(metavar="TAG", help="The version to use instead.")] = "",
+    because: Annotated[str, typer.Option(metavar="REASON", help="Reason for the deprecation, in a few words.")] = "",
+    restore: Annotated[bool, typer.Option("--restore", help="Withdraw the deprecation.")] = False,
+    endpoint: EndpointOption = "",
+) -> None:
+    """Mark a version on the Hub as no longer to be used, in the card and in the list of versions. Its rows stay."""
+    if [bool(superseded_by), bool(because.strip()), restore].count(True) != 1:
+        raise Problem("Give one of --superseded-by TAG, --because REASON and --restore.")
+    with release_errors():
+        hub = open_hub(HubSettings(endpoint=endpoint or None, notice=print_notice))
+        done = deprecate_version(hub, Deprecation(checked_repo(repo), tag, superseded_by, because))
+    print(f"{repo}@{done.tag} is {done.status or 'in use again'}.")
+
+
 def fetch(
     source: Annotated[
         str,
         typer.Argument(metavar="OWNER/NAME@TAG", help="A release on the Hub, by its tag or @COMMIT, or a release's folder."),
     ],
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
+    file: Annotated[
+        str,
+        typer.Option(metavar="PATH", help="One file instead of a release, such as the data.json of somebody else's dataset."),
+    ] = "",
     commit: Annotated[str, typer.Option(help="Commit that the tag must be at.")] = "",
     digest: Annotated[str, typer.Option(help="Digest that the release must have.")] = "",
     endpoint: EndpointOption = "",
@@ -300,12 +359,19 @@ def fetch(
     with release_errors():
         expected = Expected(commit or None, digest or None, variant or None)
         reader = release_reader(endpoint=endpoint or None, notice=print_notice)
+        if file:
+            downloaded = reader.read_file(source, path=file, expected=expected)
+            print_notice(f"commit {downloaded.commit}, sha256 {downloaded.sha256}")
+            return print(downloaded.path)
         release = reader.read(source, expected=expected)
+        status = reader.status_of(release)
+        if status:
+            print_notice(f"{source} should not be used any more: {status}.")
     where = f" at commit {release.commit}" if release.commit else ""
     print_notice(
         f"{release.manifest.variant} {release.manifest.version}{where}, digest {release.digest}: every file is as released."
     )
-    print(release.folder)
+    return print(release.folder)
 
 
 @contextmanager
@@ -325,6 +391,8 @@ def _visibility(options: PublishOptions) -> Visibility | None:
     asked: list[Visibility] = [name for name in get_args(Visibility) if getattr(options, name)]
     if len(asked) > 1:
         raise Problem("Of --private, --public and --gated, give only one.")
+    if options.pull_request and asked:
+        raise Problem("A pull request changes no settings; leave out --private, --public and --gated.")
     return asked[0] if asked else None
 
 
@@ -415,7 +483,9 @@ def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) ->
         for kept in plan.by_hand:
             print(f"note  {kept}.")
         _print_scores(request)
-        if plan.change:
+        if request.pull_request:
+            print(f"{repo} would get a pull request.")
+        elif plan.change:
             print(f"{repo} would get one commit and the tag {tag}.")
         else:
             print(f"{repo} would get the tag {tag}.")
@@ -427,8 +497,15 @@ def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) ->
 
 
 def _print_published(done: Published, endpoint: str) -> None:
-    print(f"{'Published' if done.created else 'Already published:'} {done.repo}@{done.tag}, commit {done.commit}")
-    print(f"digest {done.digest}\n{endpoint}/datasets/{done.repo}/tree/{done.tag}")
+    page = f"{endpoint}/datasets/{done.repo}"
+    if done.tag:
+        print(f"{'Published' if done.created else 'Already published:'} {done.repo}@{done.tag}, commit {done.commit}")
+        print(f"digest {done.digest}\n{page}/tree/{done.tag}")
+    elif done.pull_request:
+        print(f"{'Proposed' if done.created else 'Already proposed'}: {page}/discussions/{done.pull_request}")
+        print("Once it is merged, run the command without --pull-request: it adds the tag.")
+    else:
+        print(f"{done.repo} already holds this release on main; run the command without --pull-request to add the tag.")
 
 
 def print_notice(text: str) -> None:

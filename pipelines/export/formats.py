@@ -16,11 +16,16 @@ W = TypeVar("W", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class RunExport:
-    """A finished run and the folder to write. `made_at`: when its results were written."""
+    """A finished run and the folder to write. `made_at`: when its results were written.
+
+    `repo`: the data set's repository on the Hub. `source`: an address where others can read the run.
+    """
 
     run: FinishedRun
     folder: Path
     made_at: datetime
+    repo: str = ""
+    source: str = ""
 
 
 # Both return sentences on what was written.

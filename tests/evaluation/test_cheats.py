@@ -9,7 +9,9 @@ import pytest
 
 from assets.amemgym.records.episode import Episode
 from assets.isolation.boundary import available_kind
+from assets.records.estimate import Estimate
 from assets.text.words import count_tokens
+from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset
 from pipelines.evaluation.amemgym.tasks import AMemGymTasks
 from pipelines.evaluation.folder import PAGE, FinishedRun, read_run
@@ -17,6 +19,9 @@ from pipelines.evaluation.report.formatting import repeat_label
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.verifying.verdict import read_judged_run, verify_run
 from pipelines.experiments.scoring.board_tables import leaderboard_table
+from pipelines.experiments.scoring.compare import compare_runs
+from pipelines.experiments.scoring.leaderboard import board_problems, runs_of_board, write_leaderboard
+from pipelines.experiments.scoring.published import baseline_score, not_here, published_problems
 from pipelines.memories.built_in.plain import FullHistory
 from pipelines.memories.contract import MemorySpec
 from pipelines.memories.hosting.confinement import Confinement
@@ -110,17 +115,39 @@ def test_a_run_as_it_was_made_is_verified_and_keeps_its_code(tmp_path: Path) -> 
     assert (folder / "code" / FILE.name).read_text(encoding="utf-8") == FILE.read_text(encoding="utf-8")
 
 
-def test_numbers_on_a_page_that_do_not_follow_from_the_rows_fail_verification(tmp_path: Path) -> None:
-    run = scored(tmp_path / "runs", MemorySpec(name="none", kind="none"))
-    folder = tmp_path / "runs" / run.manifest.run_id
-    page = folder / PAGE
-    text = page.read_text(encoding="utf-8")
+def test_numbers_on_pages_that_do_not_follow_from_the_rows_fail_verification(tmp_path: Path) -> None:
+    runs = [scored(tmp_path / "runs", MemorySpec(name=kind, kind=kind)) for kind in ("full-history", "none")]
+    folder = tmp_path / "runs" / runs[1].manifest.run_id
+    board = write_leaderboard(compare_runs(runs), runs=tmp_path / "runs")
+    assert list(board_problems(*runs_of_board(board, runs=tmp_path / "runs"))) == []
+
+    text = board.read_text(encoding="utf-8")
     shown = re.search(r'"overall":\{"value":(0\.\d+)', text)
     assert shown is not None
-    page.write_text(text.replace(shown[0], '"overall":{"value":0.987'), encoding="utf-8")
-    verdict = verify_run(run, folder, tasks("ada"))
+    board.write_text(text.replace(shown[0], '"overall":{"value":0.987'), encoding="utf-8")
+    told = "\n".join(board_problems(*runs_of_board(board, runs=tmp_path / "runs")))
+    assert f"metrics of {runs[1].manifest.run_id} is not what follows from the run." in told
+    with pytest.raises(EvaluationError, match="is no board"):
+        runs_of_board(folder / PAGE, runs=tmp_path / "runs")
+
+    page = folder / PAGE
+    page.write_text(page.read_text(encoding="utf-8").replace(shown[0], '"overall":{"value":0.987'), encoding="utf-8")
+    verdict = verify_run(runs[1], folder, tasks("ada"))
     assert verdict.problems == (f"{PAGE} does not show the results.",)
     assert any("tokens and money" in what for what in verdict.taken_as_told)
+
+
+def test_a_published_score_follows_from_a_run_or_is_named_as_one_that_cannot_be_recomputed(tmp_path: Path) -> None:
+    made = scored(tmp_path, MemorySpec(name="none", kind="none"))
+    digest = made.manifest.dataset_digest
+    own = baseline_score(made)
+    better = own.model_copy(update={"accuracy": Estimate(value=0.9, low=0.8, high=1.0)})
+    foreign = own.model_copy(update={"assistant": "theirs"})
+
+    assert list(published_problems([own, foreign], digest=digest, runs=[made])) == []
+    assert not_here([own, foreign], digest=digest, runs=[made]) == ["theirs with test-model"]
+    [told] = published_problems([better], digest=digest, runs=[made])
+    assert "does not follow from the rows of" in told
 
 
 @pytest.mark.parametrize(

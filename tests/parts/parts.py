@@ -117,6 +117,7 @@ EXPORTS = (
     "pipelines/export",
     "pipelines/cli/scoring/export.py",
     "tests/environments",
+    "tests/experiments/test_eval_results.py",
     "tests/experiments/test_export.py",
     "tests/experiments/test_session_traces.py",
     "tests/extras",

@@ -23,6 +23,8 @@ def export(
     ],
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     form: Annotated[Optional[str], typer.Option("--as", metavar="FORMAT", help=FORMATS)] = None,
+    repo: Annotated[str, typer.Option(help="For eval-results: OWNER/NAME of the data set, or OWNER/NAME@REVISION.")] = "",
+    at: Annotated[str, typer.Option("--source", help="For eval-results: an address where others can read the run.")] = "",
     users: Annotated[
         Optional[int], typer.Option(min=1, help="Number of users, or of tasks, of a release; by default all.")
     ] = None,
@@ -35,7 +37,7 @@ def export(
     else:
         write_run = run_writer(form)
         run = read_run(str(folder), runs=folder.parent)
-        sentences = write_run(RunExport(run, out, RunFolder(folder).made_at))
+        sentences = write_run(RunExport(run, out, RunFolder(folder).made_at, repo, at))
     console = TextConsole(stderr=True)
     for sentence in sentences:
         print_plain(console, sentence)

@@ -15,11 +15,13 @@ from assets.records.base import Record
 from assets.records.json_text import parse_json
 from assets.records.limits import MOST_ITEM_BYTES, read_bounded
 from assets.records.paths import PathRefused, expect_file, files_inside, path_inside
+from dataset_card.release.digests import file_sha256
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.command import SwappableTasks
 from pipelines.evaluation.folder import (
     CODE,
     FRESH,
+    LATENCY,
     MANIFEST,
     PAGE,
     RESULTS,
@@ -264,6 +266,12 @@ def _last_verdict(path: Path) -> Verification | None:
     except (OSError, ValueError):
         problem = f"its {VERIFICATION} cannot be read; verify it again."
     return Verification(problems=(problem,), graded=0, files="")
+
+
+def file_digests(path: Path) -> dict[str, str]:
+    """Return the digests of the files of a run that a board tells of, by name, of those that are there."""
+    names = (*FILES, LATENCY, FRESH, SWAPPED, VERIFICATION)
+    return {name: file_sha256(path / name) for name in names if (path / name).is_file()}
 
 
 def _digest(path: Path) -> str:

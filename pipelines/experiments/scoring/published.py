@@ -1,6 +1,6 @@
-"""Scores on a release's card, and which runs may stand there."""
+"""Scores on a release's card: which runs may stand there, and whether those that do follow from the rows of runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assets.records.estimate import Estimate
@@ -10,6 +10,7 @@ from pipelines.embedded.bank import MODEL_FAMILY
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun, read_run
 from pipelines.evaluation.run import DatasetInfo
+from pipelines.evaluation.verifying.verdict import problems_without_data
 
 
 def publishable_scores(names: Sequence[str], *, data: DatasetInfo, folder: Path) -> tuple[BaselineScore, ...]:
@@ -58,3 +59,34 @@ def _reason_not_to_publish(run: FinishedRun, data: DatasetInfo) -> str:
         if model.startswith(MODEL_FAMILY):
             return f"the embedded model plays its {role}, which says nothing about memories; evaluate with a real model"
     return ""
+
+
+def published_problems(scores: Sequence[BaselineScore], *, digest: str, runs: Sequence[FinishedRun]) -> Iterator[str]:
+    """Yield a sentence for each published score that the rows of its runs do not give.
+
+    `digest`: of the release; `runs`: those on this machine. A score without a run here is in `not_here`.
+    """
+    for score in scores:
+        own = _runs_of(score, digest=digest, runs=runs)
+        sound = [run for run in own if not any(problems_without_data(run))]
+        scores = [baseline_score(run) for run in sound]
+        # Somebody may have tried fresh users since.
+        scores += [own_score.model_copy(update={"gap": None}) for own_score in scores]
+        if own and score not in scores:
+            names = ", ".join(run.manifest.run_id for run in own)
+            yield f"The published score of {score.assistant} with {score.model} does not follow from the rows of {names}."
+
+
+def not_here(scores: Sequence[BaselineScore], *, digest: str, runs: Sequence[FinishedRun]) -> list[str]:
+    """Return the published scores whose runs are not on this machine, so that nothing of them can be recomputed."""
+    return [f"{score.assistant} with {score.model}" for score in scores if not _runs_of(score, digest=digest, runs=runs)]
+
+
+def _runs_of(score: BaselineScore, *, digest: str, runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    found = list[FinishedRun]()
+    for run in runs:
+        own = baseline_score(run)
+        same = (own.assistant, own.model, own.users) == (score.assistant, score.model, score.users)
+        if same and run.manifest.dataset_digest == digest:
+            found.append(run)
+    return found

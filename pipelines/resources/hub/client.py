@@ -1,19 +1,21 @@
 """The Hub port, implemented with the huggingface_hub client. Only `open_hub` imports it, after setting the environment."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, RepoFile, get_session, hf_hub_url
-from huggingface_hub.hf_api import DatasetInfo
+from huggingface_hub.hf_api import CommitInfo, DatasetInfo
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # pyright: ignore[reportUnknownVariableType]
 
-from dataset_card.errors import HubDenied, HubMissing, HubStale
+from dataset_card.errors import HubDenied, HubError, HubMissing, HubStale
 from dataset_card.hub.port import MAIN, CommitMessage, Refs, RemoteFile, RepoState, TreeChange, Visibility
 from pipelines.resources.hub.retry import RetryingCalls, login_advice
 from pipelines.resources.hub.settings import HubSettings
 
 DATASET = "dataset"
+PULL_REQUEST = re.compile(r"refs/pr/(\d+)")
 
 
 class HubClient:
@@ -32,19 +34,31 @@ class HubClient:
             return None
         return RepoState(info.sha or "", _visibility(info))
 
-    def check_access(self, repo: str) -> None:
-        """Raise HubDenied if the token may not write. Creating an existing repository does not test that."""
+    def check_access(self, repo: str, *, write: bool) -> None:
+        """Raise HubDenied if the token may not do this. Creating an existing repository does not test the right to write."""
         try:
-            self._calls.read(f"access to {repo}", lambda: self._api.auth_check(repo, repo_type=DATASET, write=True))
+            self._calls.read(
+                f"access to {repo}",
+                lambda: self._api.auth_check(repo, repo_type=DATASET, write=write),
+            )
         except HubMissing as error:
-            raise HubDenied(f"This token may not write to {repo}; {login_advice()}.") from error
+            verb = "write to" if write else "read"
+            raise HubDenied(f"This token may not {verb} {repo}; {login_advice()}.") from error
 
     def refs(self, repo: str) -> Refs:
-        """Return the names of branches and tags."""
-        listing = self._calls.read(f"the branches of {repo}", lambda: self._api.list_repo_refs(repo, repo_type=DATASET))
+        """Return the names of branches and tags, and the commits of pull requests by number."""
+        listing = self._calls.read(
+            f"the branches of {repo}",
+            lambda: self._api.list_repo_refs(repo, repo_type=DATASET, include_pull_requests=True),
+        )
+        pull_requests: dict[int, str] = {}
+        for ref in listing.pull_requests or ():
+            number = PULL_REQUEST.fullmatch(ref.ref)
+            if number:
+                pull_requests[int(number[1])] = ref.target_commit
         branches = frozenset(ref.name for ref in listing.branches)
         tags = frozenset(ref.name for ref in listing.tags)
-        return Refs(branches, tags)
+        return Refs(branches, tags, pull_requests)
 
     def files(self, repo: str, *, sha: str) -> dict[str, RemoteFile]:
         """Return a commit's files by path, with size in bytes and digest: SHA-256 of large files, git blob id of others."""
@@ -91,13 +105,25 @@ class HubClient:
 
     def commit(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> str:
         """Make one commit on main, and return its id."""
+        return self._commit(repo, change=change, message=message, parent=parent).oid
+
+    def propose(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> int:
+        """Make one commit as a pull request, and return its number."""
+        number = self._commit(repo, change=change, message=message, parent=parent, as_pull_request=True).pr_num
+        if number is None:
+            raise HubError(f"The Hub made no pull request in {repo}; look there before running this again.")
+        return number
+
+    def _commit(
+        self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str, as_pull_request: bool = False
+    ) -> CommitInfo:
         # Not upload_folder: it splits large releases into several commits, and sends a commit again when the reply is lost.
         operations: list[CommitOperationAdd | CommitOperationDelete] = []
         for file in change.adds:
             operations.append(CommitOperationAdd(file.path, file.content))
         for path in change.deletes:
             operations.append(CommitOperationDelete(path, is_folder=False))
-        made = self._calls.write(
+        return self._calls.write(
             f"the commit to {repo}",
             lambda: self._api.create_commit(
                 repo,
@@ -106,9 +132,9 @@ class HubClient:
                 commit_description=message.description,
                 repo_type=DATASET,
                 parent_commit=parent,
+                create_pr=as_pull_request,
             ),
         )
-        return made.oid
 
     def tag(self, repo: str, *, tag: str, sha: str, message: str) -> None:
         """Create a tag. `exist_ok` is not used: it would hide that the tag already points to another commit."""

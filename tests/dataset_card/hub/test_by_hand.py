@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.records.estimate import Estimate, percents
-from dataset_card.errors import PublishRefused
+from dataset_card.errors import HubError, PublishRefused
 from dataset_card.hub.layout import VERSIONS, BaselineScore, PublishedVersion, ReleaseSummary, read_versions
 from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import Hub
-from dataset_card.hub.publish import Publisher
+from dataset_card.hub.publish import Deprecation, Publisher, deprecate_version
+from dataset_card.hub.read import published_scores
 from dataset_card.hub.repo_card import (
     MergeConflict,
     RepositoryPage,
@@ -23,7 +24,7 @@ from dataset_card.hub.repo_card import (
     repository_card,
 )
 from pipelines.benchmarks import format_of
-from tests.support.hub_server.releases import a_release, commit_by_hand, commits, held_files, published
+from tests.support.hub_server.releases import a_release, commit_by_hand, commits, held_files, published, tags
 from tests.support.hub_server.state import FakeHub
 
 DAY = date(2026, 11, 23)
@@ -163,6 +164,8 @@ def test_an_edited_card_is_not_overwritten_where_the_copy_of_what_was_written_is
     removed = r"^\.written/README\.md was removed from .*; put it back from the history of the repository on the Hub\.$"
     with pytest.raises(PublishRefused, match=removed):
         published(hub, a_release(version="1.0.0", users=1), repo=repo, day=DAY)
+    with pytest.raises(PublishRefused, match=removed):
+        deprecate_version(hub, Deprecation(repo, "demo-v0.1.0", withdrawn_because="x"))
     assert "## Thanks" in card(fake, repo)
 
 
@@ -176,9 +179,11 @@ def test_days_and_reasons_of_earlier_versions_are_not_lost_with_the_list_of_vers
     removed = r"^versions\.json was removed from .*; put it back from the history of the repository on the Hub\.$"
     with pytest.raises(PublishRefused, match=removed):
         published(hub, newer, repo=repo)
+    with pytest.raises(PublishRefused, match=removed):
+        deprecate_version(hub, Deprecation(repo, "demo-v0.1.0", withdrawn_because="x"))
     commit_by_hand(fake, repo, {VERSIONS: listed})
     published(hub, newer, repo=repo)
-    assert "| `demo-v0.1.0` | 2026-11-23 | the first version |" in card(fake, repo)
+    assert "| `demo-v0.1.0` | 2026-11-23 | the first version | yes |" in card(fake, repo)
 
 
 def test_every_version_is_listed_with_its_day_and_reason(fake: FakeHub, hub: Hub, repo: str) -> None:
@@ -186,7 +191,37 @@ def test_every_version_is_listed_with_its_day_and_reason(fake: FakeHub, hub: Hub
     published(hub, a_release(version="1.0.0", users=1), repo=repo, day=date(2026, 12, 24))
     listed = read_versions(held_files(fake, repo)[VERSIONS], source=repo)
     assert [(one.tag, one.published) for one in listed] == [("demo-v1.0.0", date(2026, 12, 24)), ("demo-v0.1.0", DAY)]
-    assert "| `demo-v0.1.0` | 2026-11-23 | the first version |" in card(fake, repo)
+    assert "| `demo-v0.1.0` | 2026-11-23 | the first version | yes |" in card(fake, repo)
+
+
+def test_a_version_is_superseded_withdrawn_and_taken_back(fake: FakeHub, hub: Hub, repo: str) -> None:
+    for release in (a_release(), a_release(version="1.0.0", users=1)):
+        published(hub, release, repo=repo, day=DAY)
+    before = tags(fake, repo)
+    deprecate_version(hub, Deprecation(repo, "demo-v0.1.0", superseded_by="demo-v1.0.0"))
+    assert "| the first version | superseded by demo-v1.0.0 |" in card(fake, repo)
+    deprecate_version(hub, Deprecation(repo, "demo-v1.0.0", withdrawn_because="its [key](http://x) is wrong."))
+    assert "**`demo-v1.0.0` should not be used any more: withdrawn because its \\[key\\]" in card(fake, repo)
+    sent = commits(fake, repo)
+    deprecate_version(hub, Deprecation(repo, "demo-v1.0.0", withdrawn_because="its [key](http://x) is wrong."))
+    assert commits(fake, repo) == sent
+    deprecate_version(hub, Deprecation(repo, "demo-v1.0.0"))
+    assert "should not be used" not in card(fake, repo)
+    assert tags(fake, repo) == before
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"tag": "demo-v9.9.9", "withdrawn_because": "x"}, "has no release tagged demo-v9.9.9; there are demo-v0.1.0"),
+        ({"tag": "demo-v0.1.0", "superseded_by": "demo-v2.0.0"}, "has no release tagged demo-v2.0.0"),
+        ({"tag": "demo-v0.1.0", "superseded_by": "demo-v0.1.0"}, "cannot be superseded by itself"),
+    ],
+)
+def test_what_cannot_be_deprecated_is_refused(hub: Hub, repo: str, asked: dict[str, str], words: str) -> None:
+    published(hub, a_release(), repo=repo)
+    with pytest.raises(HubError, match=words):
+        deprecate_version(hub, Deprecation(repo, **asked))
 
 
 def test_scores_that_were_published_stay_on_the_card(fake: FakeHub, hub: Hub, repo: str) -> None:
@@ -197,6 +232,9 @@ def test_scores_that_were_published_stay_on_the_card(fake: FakeHub, hub: Hub, re
     line = f"| llm | m-1 | `demo-v0.1.0` | 2 | {percents(half)} | {percents(less)} | {percents(half)} |"
     assert "| right answers | less those on fresh users |" in card(fake, repo)
     assert line in card(fake, repo)
+    scores, digest = published_scores(hub, repo, tag="demo-v0.1.0")
+    assert (scores, digest) == ((score,), a_release().digest)
+    assert published_scores(hub, repo, tag="demo-v9.9.9") == ((), "")
     published(hub, a_release(variant="base"), repo=repo)
     assert line in card(fake, repo)
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from dataset_card.amemgym.release import AMEMGYM_RELEASE
 from dataset_card.errors import HubError
 from dataset_card.hub.asset import HubReleaseConfig, Openness, hub_release_asset
+from dataset_card.hub.layout import VERSIONS
 from dataset_card.release_store.folder import FolderReleaseWriter, write_release
 from pipelines.cli.main import app
 from pipelines.definitions import defs
@@ -21,7 +22,7 @@ from pipelines.opening.hub import open_hub
 from pipelines.resources.hub.settings import HubSettings, checked_endpoint
 from tests.support import scenario
 from tests.support.hub_server.faults import Fault
-from tests.support.hub_server.releases import a_release, assert_holds, commits, held_files, tags
+from tests.support.hub_server.releases import a_release, assert_holds, commit_by_hand, commits, held_files, tags
 from tests.support.hub_server.state import READER, WRITER, FakeHub
 from tests.support.releases import content
 
@@ -127,6 +128,36 @@ def test_rows_of_the_embedded_model_are_opened_to_others_only_where_somebody_all
     assert "- embedded-model" in header
 
 
+@pytest.mark.usefixtures("embedded")
+def test_the_asset_opens_rows_of_the_embedded_model_only_where_config_allows_it(fake: FakeHub, repo: str) -> None:
+    config = {"repo": repo, "openness": "PUBLIC"}
+    with pytest.raises(dg.Failure, match=r"--embedded, in Dagster `embedded: true`"):
+        published(ops={"amemgym__hub_release": {"config": config}})
+    assert not fake.repos
+    assert published(ops={"amemgym__hub_release": {"config": {**config, "embedded": True}}}).success
+
+
+def test_a_version_is_deprecated_and_in_use_again(fake: FakeHub, home: Path, repo: str) -> None:
+    run("publish", "demo", "--repo", repo, "--version", "0.1.0")
+    done = run("deprecate", repo, "demo-v0.1.0", "--because", "its key is wrong")
+    assert done.stdout == f"{repo}@demo-v0.1.0 is withdrawn because its key is wrong.\n"
+    fetched = run("fetch", f"{repo}@demo-v0.1.0")
+    assert f"{repo}@demo-v0.1.0 should not be used any more: withdrawn because its key is wrong." in fetched.stderr
+    assert run("deprecate", repo, "demo-v0.1.0", "--restore").stdout == f"{repo}@demo-v0.1.0 is in use again.\n"
+    assert "should not be used" not in run("fetch", f"{repo}@demo-v0.1.0").stderr
+    assert "Give one of --superseded-by" in refused("deprecate", repo, "demo-v0.1.0")
+
+
+@pytest.mark.usefixtures("home")
+def test_fetch_says_where_it_could_not_look_up_whether_a_version_is_deprecated(fake: FakeHub, repo: str) -> None:
+    run("publish", "demo", "--repo", repo, "--version", "0.1.0")
+    commit_by_hand(fake, repo, {VERSIONS: b"{"})
+    fetched = run("fetch", f"{repo}@demo-v0.1.0")
+    assert fetched.exit_code == 0
+    told = f"Whether {repo}@demo-v0.1.0 should still be used could not be looked up. {VERSIONS} of {repo} cannot be read"
+    assert told in fetched.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -134,6 +165,8 @@ def test_rows_of_the_embedded_model_are_opened_to_others_only_where_somebody_all
         (["publish", "nothing", "--repo", "lab/x"], "/releases are those of demo."),
         (["publish", "demo", "--repo", "lab/x", "--version", "3.0.0"], "demo has no version 3.0.0; there are 0.1.0, 0.2.0."),
         (["publish", "demo", "--repo", "lab/x", "--public", "--private"], "give only one"),
+        (["publish", "demo", "--repo", "lab/x", "--public", "--pull-request"], "changes no settings"),
+        (["publish", "demo", "--repo", "lab/x", "--pull-request"], "There is no repository lab/x"),
         (["publish", "demo", "--repo", "x"], "give OWNER/NAME"),
         (["publish", "demo", "--repo", "lab/x", "--endpoint", "https://me:secret@hub"], "put a token into HF_TOKEN"),
         (["publish", "demo", "--repo", "lab/x", "--endpoint", "https://elsewhere"], "already bound to"),

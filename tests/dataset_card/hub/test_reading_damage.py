@@ -1,13 +1,16 @@
 """What is damaged, lost or missing on the way is fetched anew or refused by name."""
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dataset_card.errors import HubMissing
 from dataset_card.hub.port import Hub
-from dataset_card.hub.read import BadRelease, ReleaseReader
+from dataset_card.hub.read import BadRelease, Expected, ReleaseReader
 from dataset_card.release.verify import verify_release
 from tests.support.hub_server.faults import Fault
 from tests.support.hub_server.releases import a_release, commit_by_hand, published
@@ -78,3 +81,27 @@ def broken_byte(folder: Path) -> None:
 
 def no_license(folder: Path) -> None:
     (folder / "LICENSE").unlink()
+
+
+@pytest.mark.parametrize("damage", [broken_byte, no_license])
+def test_a_damaged_folder_is_refused(reader: ReleaseReader, tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    folder = shutil.copytree(a_release().folder, tmp_path / "copy")
+    damage(folder)
+    with pytest.raises(BadRelease, match="is not whole"):
+        reader.read(folder)
+
+
+def test_one_file_of_a_dataset_without_a_manifest_is_checked_and_kept(
+    fake: FakeHub, hub: Hub, repo: str, reader: ReleaseReader
+) -> None:
+    fake.make(repo)
+    commit = commit_by_hand(fake, repo, {"v1.base/data.json": b"[]"})
+    found = reader.read_file(f"{repo}@main", path="v1.base/data.json")
+    assert (found.path.read_bytes(), found.path.name, found.commit) == (b"[]", "data.json", commit)
+    with pytest.raises(HubMissing, match=r"has no file 'v2/data\.json'"):
+        reader.read_file(f"{repo}@main", path="v2/data.json")
+    with pytest.raises(BadRelease, match="not that of the file asked for"):
+        reader.read_file(f"{repo}@main", path="v1.base/data.json", expected=Expected(digest="0" * 64))
+    fake.faults.add(Fault("resolve", "flip"))
+    with pytest.raises(BadRelease, match="not that of the file asked for"):
+        reader.read_file(f"{repo}@{commit}", path="v1.base/data.json")

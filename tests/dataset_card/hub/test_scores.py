@@ -108,3 +108,10 @@ def test_a_score_that_says_nothing_about_the_release_is_refused(
 @pytest.mark.usefixtures("home", "fake")
 def test_a_run_that_is_not_there_is_one_sentence() -> None:
     assert "'nowhere' names no run" in refusal("--dry-run", "--scores", "nowhere")
+
+
+def test_a_run_over_a_part_of_the_release_gives_no_file_for_the_hubs_board(home: Path, tmp_path: Path) -> None:
+    words = ["export", finished_run(home, users=1), "--as", "eval-results", "--repo", "lab/set", "--out", str(tmp_path / "out")]
+    problem = CliRunner().invoke(app, words).exception
+    assert isinstance(problem, Problem)
+    assert "is over 1 of 2 users" in str(problem)

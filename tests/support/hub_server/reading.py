@@ -48,11 +48,11 @@ def paths_info(hub: FakeHub, call: Call) -> Reply:
 
 
 def refs(hub: FakeHub, call: Call) -> Reply:
-    found: dict[str, list[dict[str, str]]] = {"heads": [], "tags": []}
+    found: dict[str, list[dict[str, str]]] = {"heads": [], "tags": [], "pr": []}
     for ref, sha in hub.repo_of(call).git.refs().items():
         kind, _, name = ref.removeprefix("refs/").partition("/")
         found[kind].append({"name": name, "ref": ref, "targetCommit": sha})
-    return answered({"branches": found["heads"], "converts": [], "tags": found["tags"]})
+    return answered({"branches": found["heads"], "converts": [], "tags": found["tags"], "pullRequests": found["pr"]})
 
 
 def resolve(hub: FakeHub, call: Call) -> Reply:
