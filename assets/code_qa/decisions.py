@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import Any
 
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
-from assets.code_qa.packages.vocabulary import code_vocabulary
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions
 from assets.code_qa.records.sources import CodeSources
@@ -55,7 +54,7 @@ def draw_decisions(
         except LookupError as error:
             lacking = str(error.args[0])
             continue
-        if not list(decisions_in_code(cluster, sources, recipe)) and not _tells_answer_elsewhere(cluster):
+        if not list(decisions_in_code(cluster, world)) and not _tells_answer_elsewhere(cluster):
             return cluster
     raise LookupError(lacking)
 
@@ -95,16 +94,15 @@ def _tells_answer_elsewhere(cluster: FactCluster) -> bool:
     return False
 
 
-def decisions_in_code(decisions: CodeDecisions | FactCluster, sources: CodeSources, recipe: PackageRecipe) -> Iterator[str]:
+def decisions_in_code(decisions: CodeDecisions | FactCluster, world: TeamWorld) -> Iterator[str]:
     """Yield a sentence for each decision that the code holds."""
-    vocabulary = code_vocabulary(sources, recipe.packages)
     for plan in decisions.plans:
         for statement in plan.statements:
             # What was executed is no decision: it follows from the code.
             if statement.relation not in EXECUTED:
-                text = stands_in_code(statement, sources, vocabulary)
+                text = stands_in_code(statement, world)
                 if text:
-                    yield f"{text!r} is in the code of {sources.package.name}"
+                    yield f"{text!r} is in the code of {world.code.package}"
 
 
 def decisions_stage(

@@ -9,7 +9,7 @@ from assets.code_qa.records.questions import CodeTask
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import CODE_SOURCES, ready_to_execute
 from assets.code_qa.tables import TABLES
-from assets.code_qa.team.world import keep_tellable, patches_of
+from assets.code_qa.team.calls import keep_tellable, patches_of
 from assets.memory_items.benchmark import AcceptedTask, document_benchmark
 from assets.memory_items.tasks import TaskLengths
 from assets.recipe.code_qa import CodeQaRecipe

@@ -10,8 +10,8 @@ from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions, CodeQuestion
 from assets.code_qa.records.sources import CodeSources, CodeSymbol
 from assets.code_qa.sources import CODE_SOURCES
+from assets.code_qa.team.calls import TeamCode, keep_tellable, patches_of
 from assets.code_qa.team.relations import EDIT, EXECUTED, OUTCOME, WRONG_RESULT
-from assets.code_qa.team.world import keep_tellable, patches_of
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
@@ -29,11 +29,11 @@ from assets.text.words import count_tokens
 
 WORD = "code_questions/word"
 # Told before every question.
-CODE_NOTES_RULE = (
-    "Where notes disagree, what was signed off counts, then what is more than a proposal, and then the latest date. "
-    "What a call gives is the value that it returns, or the name of the error that it raises."
+OUTCOME_RULE = "What a call gives is the value that it returns, or the name of the error that it raises."
+INTRODUCTION = (
+    "Where notes disagree, the latest date counts; what is only proposed counts for nothing. Functions go by the names that "
+    f"notes give them. {OUTCOME_RULE} Since when something is so: the date of what counts."
 )
-INTRODUCTION = f"{CODE_NOTES_RULE} Since when something is so: the day of what counts."
 
 
 async def ask_code_question(
@@ -142,16 +142,15 @@ def shown_code(
 def _symbols_of_relations(sources: CodeSources, behaviours: CodeBehaviours, decisions: CodeDecisions) -> list[CodeSymbol]:
     """Return the functions of all statements of the chain's relations: none of them tells what the chain is about."""
     relations = {hop.relation for hop in decisions.chain}
-    patches = patches_of(keep_tellable(behaviours.behaviours))
+    code = TeamCode.of(sources, behaviours.behaviours)
     named: set[str] = set()
     for plan in decisions.plans:
         for statement in plan.statements:
             if statement.relation not in relations:
                 continue
-            for name in (statement.subject, statement.value):
-                # A call and a patch are named by their function.
-                named.add(patches[name].behaviour.symbol_id if name in patches else name.partition("(")[0])
-    return [symbol for symbol in sources.symbols if symbol.symbol_id in named]
+            named.update((code.function_of(statement.subject), code.function_of(statement.value)))
+    shown = [code.functions[name] for name in named if name]
+    return sorted(shown, key=lambda symbol: symbol.symbol_id)
 
 
 def head_of(symbol: CodeSymbol, sources: CodeSources) -> str:

@@ -3,45 +3,17 @@
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
+from assets.deep_research.names import KINDS, NAME_KINDS
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Status
 from assets.memory_items.world.occasions import Occasion, read_occasions
-from assets.memory_items.world.relations import PERSON, FactWorld, NameKind, NameMaker, Relation, name_stem, spoken
+from assets.memory_items.world.relations import FactWorld, NameMaker, Relation, days_of_years, spoken
 from assets.recipe.document_tasks import Operation
 
-PLACE_ENDS = ("borough", "bridge", "dal", "fell", "ford", "gate", "haven", "holm", "mere", "mouth", "stead", "wold")
-FIRM_ENDS = ("Works", "Instruments", "Foundry", "Optics", "Mills", "Shipping", "Ceramics", "Dynamics", "Press", "Yards")
-# Before the name, so that a study has no article, as nothing else has: sentences suit all kinds alike.
-STUDY_STARTS = ("Project", "Operation", "Expedition", "Mission", "Experiment", "Programme", "Study", "Campaign")
-
-
-def _device(rng: SeededRandom) -> str:
-    return f"{name_stem(rng, 2)}{rng.choice(('o', 'a', 'ix', 'on'))} {10 + rng.integer_below(90)}"
-
-
-def _other_number(name: str, rng: SeededRandom) -> str:
-    return f"{name.partition(' ')[0]} {10 + rng.integer_below(90)}"
-
-
-def _other_place_end(name: str, rng: SeededRandom) -> str:
-    end = next(end for end in PLACE_ENDS if name.endswith(end))
-    return name.removesuffix(end) + rng.choice(PLACE_ENDS)
-
-
-NAME_KINDS: Mapping[str, NameKind] = {
-    "person": PERSON,
-    "place": NameKind(lambda rng: name_stem(rng, 2) + rng.choice(PLACE_ENDS), _other_place_end),
-    "firm": NameKind(
-        lambda rng: f"{name_stem(rng, 2)} {rng.choice(FIRM_ENDS)}",
-        lambda name, rng: f"{name.partition(' ')[0]} {rng.choice(FIRM_ENDS)}",
-    ),
-    "device": NameKind(_device, _other_number),
-    "study": NameKind(
-        lambda rng: f"{rng.choice(STUDY_STARTS)} {name_stem(rng, 2)}",
-        lambda name, rng: f"{rng.choice(STUDY_STARTS)} {name.partition(' ')[2]}",
-    ),
-}
-KINDS = tuple(NAME_KINDS)
+# Documents are of a few years, after all that they speak of.
+WRITTEN = days_of_years(2019, 2024)
+LATELY = days_of_years(1991, 2016)
+LONG_SINCE = days_of_years(1951, 1999)
 # Each noun phrase ends in {x}: nested ones then read from left to right, however many hops there are.
 RELATIONS: tuple[Relation, ...] = (
     Relation("maker", "device", "firm", "{subject} is made by {value}", "the firm that makes {x}"),
@@ -56,7 +28,14 @@ RELATIONS: tuple[Relation, ...] = (
         "the material of the housing of {x}",
         options=("steel", "brass", "aluminium", "ceramic", "walnut", "nylon"),
     ),
-    Relation("launch", "device", "date", "{subject} was launched on {value}", "the launch date of {x}", (2001, 2030)),
+    Relation(
+        "launch",
+        "device",
+        "date",
+        "{subject} was launched on {value}",
+        "the launch date of {x}",
+        days=LATELY,
+    ),
     Relation("seat", "firm", "place", "{subject} has its seat in {value}", "the town that is the seat of {x}"),
     Relation("director", "firm", "person", "{subject} is directed by {value}", "the person who directs {x}"),
     Relation(
@@ -66,19 +45,31 @@ RELATIONS: tuple[Relation, ...] = (
         "staff", "firm", "number", "{subject} employs {value} people", "the number of people employed by {x}", (110, 1990)
     ),
     Relation(
-        "registration", "firm", "date", "{subject} was registered on {value}", "the registration date of {x}", (1951, 2024)
+        "registration",
+        "firm",
+        "date",
+        "{subject} was registered on {value}",
+        "the registration date of {x}",
+        days=LONG_SINCE,
     ),
     Relation("hometown", "person", "place", "{subject} grew up in {value}", "the childhood town of {x}"),
     Relation("teacher", "person", "person", "{subject} was taught by {value}", "the person who taught {x}"),
     Relation("employer", "person", "firm", "{subject} works for {value}", "the employer of {x}"),
-    Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", (1948, 1998)),
+    Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", days=LONG_SINCE),
     Relation(
         "members", "study", "number", "{subject} had {value} participants", "the number of participants of {x}", (120, 1980)
     ),
     Relation("lead", "study", "person", "{subject} was led by {value}", "the person who led {x}"),
     Relation("site", "study", "place", "{subject} was carried out in {value}", "the town that hosted {x}"),
     Relation("instrument", "study", "device", "{subject} measured with {value}", "the measuring device of {x}"),
-    Relation("end", "study", "date", "{subject} was completed on {value}", "the completion date of {x}", (1996, 2030)),
+    Relation(
+        "end",
+        "study",
+        "date",
+        "{subject} was completed on {value}",
+        "the completion date of {x}",
+        days=LATELY,
+    ),
     Relation("mayor", "place", "person", "the mayor of {subject} is {value}", "the mayor of {x}"),
     Relation("twin", "place", "place", "{subject} is twinned with {value}", "the twin town of {x}"),
     Relation("trade", "place", "firm", "most people in {subject} work for {value}", "the firm that employs most people in {x}"),
@@ -143,6 +134,7 @@ class FictionalWorld(FactWorld):
     relations = RELATIONS
     document_kinds = ("letter", "minutes", "news", "notice", "memo", "extract")
     statuses = STATUSES
+    days = WRITTEN
     tells_why = True
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> NameMaker:
@@ -203,10 +195,12 @@ class FictionalWorld(FactWorld):
         return OCCASIONS.causes.get(relation.name, OCCASIONS.mistakes)
 
     def material(self, plan: DocumentPlan) -> Mapping[str, str]:
-        """A document is of the day of its facts; two people and a town are its own."""
-        names = NameMaker(SeededRandom(plan.document_id, "material"), NAME_KINDS)
+        """A document is of the day of its facts; two people, a town and what else goes on are its own."""
+        rng = SeededRandom(plan.document_id, "material")
+        names = NameMaker(rng, NAME_KINDS)
         people = {"writer": names.new("person"), "colleague": names.new("person")}
-        return {**people, "town": names.new("place"), "written_on": spoken(plan.statements[0].as_of)}
+        beside = rng.choice(OCCASIONS.beside)
+        return {**people, "town": names.new("place"), "written_on": spoken(plan.statements[0].as_of), "beside": beside}
 
 
 WORLD = FictionalWorld()

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from assets.memory_items.facts import UNDONE
-from assets.memory_items.world.relations import Relation
+from assets.memory_items.world.relations import Relation, days_of_years
 from assets.recipe.loading import RecipeError, nearest_first
 from assets.tool_dialogue.domain import Domain
 
@@ -26,10 +26,11 @@ def relations_of(domain: Domain) -> list[Relation]:
     """Return who is meant, and the matters as relations of customers."""
     found = [WHO]
     for name, matter in domain.matters.items():
-        relation = Relation(
-            name, "customer", matter.value, matter.meaning, matter.phrase, between=matter.between, options=matter.options
-        )
-        found.append(relation)
+        kinds = (name, "customer", matter.value, matter.meaning, matter.phrase)
+        if matter.value == "date":
+            found.append(Relation(*kinds, days=days_of_years(*matter.between)))
+        else:
+            found.append(Relation(*kinds, between=matter.between, options=matter.options))
     return found
 
 

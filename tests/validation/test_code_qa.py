@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from assets.code_qa.pipeline import CODE_QA
+from assets.code_qa.team.calls import keep_tellable, patches_of
 from assets.code_qa.team.relations import OUTCOME, WRONG_RESULT
-from assets.code_qa.team.world import keep_tellable, patches_of
 from assets.memory_items.documents import ItemDocument, Turn, tokens_of
 from assets.memory_items.facts import Statement
 from assets.records.base import ItemFailed, Record

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from assets.code_qa.decisions import decisions_in_code
+from assets.code_qa.packages.vocabulary import code_vocabulary
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeDecisions
 from assets.code_qa.records.sources import CodeSources
+from assets.code_qa.team.calls import executed_values
 from assets.code_qa.team.relations import EXECUTED
-from assets.code_qa.team.world import executed_values
+from assets.code_qa.team.world import TeamWorld
 from assets.memory_items.facts import Fact, Hop, SourceDocument, Statement
 from assets.memory_items.tasks import TaskDocuments
 from assets.memory_items.world.relations import spoken
@@ -20,7 +22,7 @@ from validation.rules import Rule
 
 
 def decisions_are_not_in_the_code(decisions: CodeDecisions, sources: CodeSources, recipe: PackageRecipe) -> Iterator[str]:
-    yield from decisions_in_code(decisions, sources, recipe)
+    yield from decisions_in_code(decisions, TeamWorld(sources, (), code_vocabulary(sources, recipe.packages)))
 
 
 def results_are_those_of_behaviours(decisions: CodeDecisions, behaviours: CodeBehaviours, _: PackageRecipe) -> Iterator[str]:

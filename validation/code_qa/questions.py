@@ -6,8 +6,8 @@ from assets.code_qa.questions import head_of
 from assets.code_qa.records.behaviours import CodeBehaviours
 from assets.code_qa.records.questions import CodeQuestion, PackageTask
 from assets.code_qa.records.sources import CodeSources
-from assets.code_qa.team.relations import EXECUTED
-from assets.code_qa.team.world import executed_values
+from assets.code_qa.team.calls import executed_values
+from assets.code_qa.team.relations import EXECUTED, RELATIONS
 from assets.recipe.code_qa import CodeQaRecipe, PackageRecipe
 from assets.text.words import spells
 from validation.code_qa.decisions import false_results
@@ -27,9 +27,10 @@ def code_is_that_of_the_package(question: CodeQuestion, sources: CodeSources, re
 
 def code_does_not_tell(question: CodeQuestion, _: CodeQaRecipe) -> Iterator[str]:
     shown = "\n".join(document.text_with_title for document in question.code)
+    # Results, options and names of functions may stand in the code.
+    real = {relation.name for relation in RELATIONS if relation.value == "function"} | EXECUTED
     for hop in question.hops:
-        # Results, options and names of functions may stand in the code.
-        if hop.relation not in EXECUTED and hop.kind != "option" and "." not in hop.value and spells(shown, hop.value):
+        if hop.relation not in real and hop.kind != "option" and spells(shown, hop.value):
             yield f"the code that is shown has {hop.value!r}"
 
 

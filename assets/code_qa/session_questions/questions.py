@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from assets.code_qa.questions import CODE_NOTES_RULE, other_fact, with_what_was_said
+from assets.code_qa.questions import OUTCOME_RULE, other_fact, with_what_was_said
 from assets.code_qa.records.questions import CodeDecisions
 from assets.code_qa.records.sources import CodeSources
 from assets.llm.ports import LanguageModel
@@ -15,7 +15,10 @@ from assets.memory_items.tasks import TaskDocuments, TaskQuestion
 from assets.memory_items.world.relations import spoken
 from assets.recipe.code_qa import SessionQuestionsRecipe
 
-AS_WRITTEN = f"{CODE_NOTES_RULE} Give an assertion as it is written there."
+AS_WRITTEN = (
+    "Where sessions disagree, what was signed off counts, then what is more than a proposal, and then the latest date. "
+    f"{OUTCOME_RULE} Give an assertion as it is written there."
+)
 FAILED_PATH = "Sessions name two assertions as what {ticket} settles. Which of the two does not count?"
 STILL_SO = "A session says, as of {day}, what {ticket} settles. Is that what counts, yes or no?"
 FAILED_PATH_ASKED = re.compile(re.escape(FAILED_PATH).replace(r"\{ticket\}", r"(?P<ticket>\S+)"))

@@ -5,8 +5,10 @@ from collections.abc import Sequence, Set
 from assets.code_qa.packages.vocabulary import CodeVocabulary
 from assets.code_qa.records.behaviours import Behaviour
 from assets.code_qa.records.sources import CodeSources
+from assets.code_qa.team.calls import is_awkward, keep_tellable
+from assets.code_qa.team.names import TeamNames
 from assets.code_qa.team.relations import OUTCOME, RULING
-from assets.code_qa.team.world import TeamNames, TeamWorld, is_awkward, keep_tellable
+from assets.code_qa.team.world import TeamWorld
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import Hop, Status
 from assets.memory_items.world.occasions import Occasion
@@ -40,7 +42,7 @@ class SessionNames(TeamNames):
     """The tickets and rules of a team. A ticket's rules are about one call, which no other ticket is about."""
 
     def __init__(self, world: "SessionWorld", rng: SeededRandom, taken: Set[str]) -> None:
-        super().__init__(world, rng, taken)
+        super().__init__(world.code, world.vocabulary, rng, taken)
         self._rules: dict[str, Sequence[str]] = {}
         self._free: list[Sequence[str]] = []
         by_function: list[list[list[str]]] = []
@@ -73,6 +75,7 @@ class SessionWorld(TeamWorld):
 
     shares_values = False
     settles_with_several = True
+    statuses = ("plain", "plain", "plain", "certified")
     # With one rule a ticket, what counts would be known by its status, were there not much else of every status beside.
     aside_statuses = ("plain", "certified", "unconfirmed")
     asides_elsewhere = 3
@@ -94,7 +97,7 @@ class SessionWorld(TeamWorld):
 
     def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str]:
         """Every session ran a call, of the function that it is about where there is one."""
-        function = self.function_of(hop.subject) or self.function_of(hop.value)
+        function = self.code.function_of(hop.subject) or self.code.function_of(hop.value)
         return self.relation(OUTCOME), names.similar_name("call", function)
 
     def entities(self, path: Sequence[object], taken: Set[str]) -> SessionNames:

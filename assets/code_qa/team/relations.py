@@ -1,6 +1,7 @@
 """The relations of a team's world: what its notes say of tickets, patches, services and functions, and what was executed."""
 
 from collections.abc import Mapping
+from datetime import date
 
 from assets.memory_items.facts import Status
 from assets.memory_items.world.relations import Relation
@@ -37,21 +38,20 @@ HELD = (
     "exempt",
 )
 COMPARED = ("batch", "freeze", "due", "drop", "input_limit", "removal")
-# Numbers begin after the years of notes and deadlines, so that no date reads like one of them.
-NUMBERS = (2110, 9870)
-YEARS = (2038, 2041)
+# Notes are of one summer, in which the packages are out, and what they plan is of the autumn after it.
+NOTED = (date(2026, 5, 4), date(2026, 9, 25))
+PLANNED = (date(2026, 9, 28), date(2026, 12, 18))
+NUMBERS = (2110, 9870)  # of tickets and patches: none reads like a year, and no number of a decision does
 # Each noun phrase ends in {x}: nested ones then read from left to right.
 RELATIONS: tuple[Relation, ...] = (
     Relation(
-        "entry", "service", "function", "{subject} reaches the package only through `{value}`", "the entry function of {x}"
-    ),
-    Relation(
-        "hot_call",
+        "entry",
         "service",
-        "call",
-        "{subject} makes the call `{value}` for every record",
-        "the call made for every record by {x}",
+        "function",
+        "of the package {subject} imports `{value}` alone",
+        "the function that is imported by {x}",
     ),
+    Relation("hot_call", "service", "call", "{subject} makes the call `{value}` per record", "the call per record of {x}"),
     Relation("blocker", "service", "ticket", "the rollout of {subject} waits for {value}", "the ticket that holds up {x}"),
     Relation("deployed", "service", "patch", "{subject} runs with {value}", "the patch deployed in {x}"),
     Relation("on_call", "service", "person", "{value} is on call for {subject}", "the person on call for {x}"),
@@ -59,21 +59,22 @@ RELATIONS: tuple[Relation, ...] = (
         "batch",
         "service",
         "number",
-        "{subject} hands over at most {value} records at once",
+        "{subject} takes at most {value} records per batch",
         "the greatest batch in records of {x}",
-        NUMBERS,
+        between=(150, 1850),
+        step=25,
     ),
     Relation(
         "bad_input",
         "service",
         "option",
-        "bad input of {subject} is {value}",
-        "the treatment of bad input of {x}",
-        options=("parked", "mirrored", "escalated", "shelved", "sampled", "binned"),
+        "in {subject} records that cannot be read are {value}",
+        "what happens to unreadable records of {x}",
+        options=("skipped", "retried", "quarantined", "logged and dropped", "sent back", "fixed by hand"),
     ),
-    Relation("freeze", "service", "date", "{subject} is frozen until {value}", "the end date of the freeze of {x}", YEARS),
+    Relation("freeze", "service", "date", "{subject} is frozen until {value}", "the end of the freeze of {x}", days=PLANNED),
     Relation("repro", "ticket", "call", "{subject} is reproduced by `{value}`", "the call that reproduces {x}"),
-    Relation("fault", "ticket", "function", "the fault behind {subject} lies in `{value}`", "the function at fault in {x}"),
+    Relation("fault", "ticket", "function", "{subject} comes from `{value}`", "the function at fault in {x}"),
     Relation("cause", "ticket", "patch", "{subject} goes back to {value}", "the patch to blame for {x}"),
     Relation("duplicate", "ticket", "ticket", "{subject} is a duplicate of {value}", "the ticket duplicated by {x}"),
     Relation("hit", "ticket", "service", "{subject} was first seen in {value}", "the service that first saw {x}"),
@@ -84,9 +85,9 @@ RELATIONS: tuple[Relation, ...] = (
         "option",
         "{subject} is to be {value}",
         "the decision on {x}",
-        options=("reverted", "documented", "wrapped", "postponed", "reported upstream", "pinned"),
+        options=("reverted", "documented", "worked around", "postponed", "reported upstream", "closed as is"),
     ),
-    Relation("due", "ticket", "date", "{subject} has to be settled by {value}", "the due date of {x}", YEARS),
+    Relation("due", "ticket", "date", "{subject} is due on {value}", "the due date of {x}", days=PLANNED),
     Relation(EDIT, "patch", "code", "{subject} turns `{value}`", "the edit made by {x}", disputed=False),
     Relation(BREAKS, "patch", "call", "{subject} breaks the call `{value}`", "the call broken by {x}", disputed=False),
     Relation(
@@ -104,63 +105,57 @@ RELATIONS: tuple[Relation, ...] = (
         "option",
         "{subject} was made because of {value}",
         "the reason for {x}",
-        options=("an audit", "a customer", "latency", "memory use", "a lint rule", "a merge conflict"),
+        options=("a customer", "latency", "memory use", "a lint rule", "a type checker", "a merge conflict"),
     ),
-    Relation("drop", "patch", "date", "{subject} is to be dropped by {value}", "the last day of {x}", YEARS),
-    Relation(
-        "owner",
-        "function",
-        "person",
-        "{value} decides about our use of `{subject}`",
-        "the person who decides about our use of {x}",
-    ),
+    Relation("drop", "patch", "date", "{subject} is dropped on {value}", "the last day of {x}", days=PLANNED),
+    Relation("owner", "function", "person", "{value} reviews new calls of `{subject}`", "the reviewer of new calls of {x}"),
     Relation("tracker", "function", "ticket", "{value} tracks our use of `{subject}`", "the ticket that tracks our use of {x}"),
     Relation(
         "input_limit",
         "function",
         "number",
-        "input for `{subject}` may have at most {value} characters",
+        "we cut input for `{subject}` at {value} characters",
         "the greatest length in characters of input for {x}",
-        NUMBERS,
+        between=(2200, 9800),
+        step=100,
     ),
     Relation(
-        "wrapper", "function", "wrapper", "our wrapper around `{subject}` is `{value}`", "the name of our wrapper around {x}"
+        "wrapper",
+        "function",
+        "wrapper",
+        "our wrapper of `{subject}` is `{value}`",
+        "the name of our wrapper of {x}",
+        fits_one=True,
     ),
     Relation(
         "removal",
         "function",
         "date",
-        "our calls of `{subject}` are to be gone by {value}",
-        "the end date of our calls of {x}",
-        YEARS,
+        "our last call of `{subject}` goes on {value}",
+        "the end of our calls of {x}",
+        days=PLANNED,
     ),
-    Relation(
-        "exempt",
-        "function",
-        "service",
-        "{value} alone is exempt from our ban on `{subject}`",
-        "the service that is exempt from our ban on {x}",
-    ),
+    Relation("exempt", "function", "service", "only {value} may still call `{subject}`", "the service that may still call {x}"),
     Relation(
         "successor",
         "function",
         "function",
         "new code of ours takes `{value}` in place of `{subject}`",
         "the function that our new code takes in place of {x}",
+        fits_one=True,
     ),
     Relation(
         "restriction",
         "function",
         "option",
-        "we restrict `{subject}` because of {value}",
-        "the reason why we restrict {x}",
-        options=("an outage", "an audit", "a data loss", "support load", "a slow release", "a contract"),
+        "we keep new calls of `{subject}` out because of {value}",
+        "the reason why we keep out new calls of {x}",
+        options=("an outage", "missing tests", "the upgrade", "support load", "a flaky build", "a customer complaint"),
     ),
     Relation(OUTCOME, "call", "code", "`{subject}` ends in `{value}`", "the outcome of {x}", disputed=False),
 )
 # The rule that a ticket settled, as an assertion of one call. Session questions ask for it, and code questions do not.
 RULING = Relation("ruling", "ticket", "code", "{subject} settles that `{value}` holds", "the assertion that {x} settles")
-NOTE_KINDS = ("bug report", "code review", "ticket", "incident note", "commit message", "design note")
-# Of what is asked for there is no mere proposal; proposals are among what does not count, and among what is said beside.
-STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified")
-STANDINGS: Mapping[Status, str] = {"plain": "agreed", "certified": "signed off", "unconfirmed": "only proposed"}
+NOTE_KINDS = ("bug report", "code review", "ticket", "incident note", "commit message", "design note", "chat")
+# What a note says is so, and it needs no word for it; these two are heard.
+STANDINGS: Mapping[Status, str] = {"certified": "signed off", "unconfirmed": "only proposed"}

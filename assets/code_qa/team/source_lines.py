@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assets.code_qa.packages.symbols import Function, function_in
-from assets.code_qa.records.sources import CodeFile, CodeSources
+from assets.code_qa.records.sources import CodeFile, CodeSources, CodeSymbol
 from prompts.fence import neutralize_brackets
 
 MOST_LETTERS = 80  # of a line that is quoted
@@ -21,9 +21,8 @@ class SourceWords(NamedTuple):
     lines: tuple[str, ...]
 
 
-def source_words(sources: CodeSources, symbol_id: str) -> SourceWords:
-    """Return what may be quoted of a function of the sources. Raises LookupError."""
-    symbol = sources.symbol(symbol_id)
+def source_words(sources: CodeSources, symbol: CodeSymbol) -> SourceWords:
+    """Return what may be quoted of a function of the sources."""
     file = next(candidate for candidate in sources.files if candidate.path == symbol.path)
     function = function_in(file, symbol.name)
     name = f"`{symbol.name}`"

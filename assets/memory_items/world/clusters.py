@@ -230,7 +230,7 @@ class _ClusterMaker:
         """
         relation = self._world.relation(hop.relation)
         latest, earlier, plain = nearby_values(relation, hop.value, 3, rng=self._rng)
-        days = sorted({random_date(self._rng) for _ in range(16)})[-4:]
+        days = sorted({random_date(self._rng, self._world.days) for _ in range(16)})[-4:]
         certified = self._rng.bernoulli(0.5)
         # Without what counts, a plain document would count: an earlier one, or beside a certified one any other.
         counting, other = (days[1], days[2]) if certified else (days[2], days[1])
@@ -252,7 +252,8 @@ class _ClusterMaker:
         relation = self._world.relation(hop.relation)
         asked_of_greatest = self._operation == "most" and number == len(chain) - 1
         if relation.leads_on or self._operation not in COMPARING or asked_of_greatest:
-            return self._rng.choice(parallel) if parallel else self._value(relation, hop.subject, {hop.value})
+            may_be_shared = parallel and not relation.fits_one
+            return self._rng.choice(parallel) if may_be_shared else self._value(relation, hop.subject, {hop.value})
         ranks = _ranks(chain, self._operation)
         for _ in range(MOST_RIVALS_TRIED):
             rival = self._value(relation, hop.subject, {one.value for one in chain})
@@ -270,9 +271,9 @@ class _ClusterMaker:
         `roles`: those of what counts, and of what does not.
         """
         counts, loses = roles
-        earlier, later = sorted((random_date(self._rng), random_date(self._rng)))
+        earlier, later = sorted((random_date(self._rng, self._world.days), random_date(self._rng, self._world.days)))
         while earlier == later:
-            later = max(earlier, random_date(self._rng))
+            later = max(earlier, random_date(self._rng, self._world.days))
         wrong = hop.model_copy(update={"value": rival})
         if self._world.written_counts and self._rng.bernoulli(0.5):
             self._plan(counts, hop, day=earlier, status="certified")
@@ -283,14 +284,15 @@ class _ClusterMaker:
             self._plan(loses, wrong, day=earlier, status=status)
         else:
             # Rarely enough that a certified document is no more likely to be asked about than another.
-            stronger: Status = "certified" if self._rng.integer_below(4) == 0 else "plain"
+            is_stronger = self._rng.integer_below(4) == 0 and "certified" in self._world.statuses
+            stronger: Status = "certified" if is_stronger else "plain"
             self._plan(counts, hop, day=earlier, status=stronger)
             self._plan(loses, wrong, day=later, status="unconfirmed")
 
     def _plan_undone(self, hop: Hop, rival: str, *, roles: tuple[Role, Role]) -> Hop:
         """Plan what counts, a later certified value, and a document that undoes the latter, of which the hop is returned."""
         counts, loses = roles
-        first, second, third = sorted({random_date(self._rng) for _ in range(16)})[:3]
+        first, second, third = sorted({random_date(self._rng, self._world.days) for _ in range(16)})[:3]
         self._plan(counts, hop, day=first, status=self._rng.choice(self._world.statuses))
         self._plan(loses, hop.model_copy(update={"value": rival}), day=second, status="certified")
         undone = hop.model_copy(update={"relation": self._world.undoing[hop.relation].name, "value": rival})
@@ -304,7 +306,7 @@ class _ClusterMaker:
         self._plan_undisputed("near_miss", hop.model_copy(update={"subject": subject, "value": value}))
 
     def _plan_undisputed(self, role: Role, hop: Hop) -> None:
-        day = random_date(self._rng)
+        day = random_date(self._rng, self._world.days)
         status = self._rng.choice(self._world.statuses)
         # As much of what nobody asks about is new as of what is asked about; what held before is in no document.
         told = self._world.tells_why and role != "support" and not self._world.settles_with_several

@@ -24,12 +24,16 @@ class Occasion:
 
 @dataclass(frozen=True)
 class Occasions:
-    """Those of a world, by relation, or by status where that decides. `causes`: why an earlier value holds no more."""
+    """Those of a world, by relation, or by status where that decides. `causes`: why an earlier value holds no more.
+
+    `beside`: what else happens on a day, as it may come up in any document.
+    """
 
     ordinary: Mapping[str, tuple[Occasion, ...]]
     causes: Mapping[str, tuple[str, ...]]
     of_status: Mapping[Status, tuple[Occasion, ...]] = field(default_factory=dict[Status, tuple[Occasion, ...]])
     mistakes: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 def read_occasions(file: Path) -> Occasions:

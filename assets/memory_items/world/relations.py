@@ -13,9 +13,6 @@ from assets.recipe.document_tasks import Operation
 from assets.records.answers import AnswerKind, read_date
 
 PLAIN_KINDS = frozenset(get_args(AnswerKind)) - {"name"}  # of values that have no relations of their own
-# Documents are dated in years to come, so that no date of them stands in a model's training.
-FIRST_YEAR = 2031
-DOCUMENT_YEARS = 6
 DAYS_OFF = 400  # by which dates of one thing differ at most
 # Spelled out, because calendar.month_name follows the locale.
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
@@ -27,12 +24,26 @@ GIVEN_ENDS = ("a", "an", "e", "el", "en", "ia", "im", "in", "is", "o", "or", "us
 FAMILY_ENDS = ("ack", "aly", "ard", "ek", "ell", "enko", "idge", "ini", "ober", "ova", "sen", "wick")
 
 
+Days = tuple[date, date]  # the first and the last
+
+
+def days_of_years(first: int, last: int) -> Days:
+    """Return the days of these years, each of 365 days."""
+    begin = date(first, 1, 1)
+    return begin, begin + timedelta(days=365 * (last - first + 1) - 1)
+
+
+# Of documents, where a world has no days of its own: years to come, so that no date stands in a model's training.
+DAYS = days_of_years(2031, 2036)
+
+
 @dataclass(frozen=True)
 class Relation:
     """`meaning` states the relation with {subject} and {value}; `phrase` is a noun phrase for the value, with {x}.
 
-    `subject` is a kind of entity, `value` one too or a kind of answer. Numbers lie in `between`, which has the years of
-    dates; options are one of `options`. `disputed`: whether documents may disagree on it.
+    `subject` is a kind of entity, `value` one too or a kind of answer. Numbers lie in `between` and are a multiple of `step`;
+    dates lie in `days`; options are one of `options`. `disputed`: whether documents may disagree on it. `fits_one`: whether a
+    value makes sense for its subject alone, and is never said of another.
     """
 
     name: str
@@ -41,8 +52,11 @@ class Relation:
     meaning: str
     phrase: str
     between: tuple[int, int] = (0, 0)
+    step: int = 1
+    days: Days = DAYS
     options: tuple[str, ...] = ()
     disputed: bool = True
+    fits_one: bool = False
 
     @property
     def leads_on(self) -> bool:
@@ -57,9 +71,10 @@ class Relation:
         return "name"
 
 
-def random_date(rng: SeededRandom, *, first_year: int = FIRST_YEAR, years: int = DOCUMENT_YEARS) -> date:
-    """Return a day in so many years of 365 days, from the first day of `first_year` on."""
-    return date(first_year, 1, 1) + timedelta(days=rng.integer_below(365 * years))
+def random_date(rng: SeededRandom, days: Days) -> date:
+    """Return a day from the first of these to the last."""
+    first, last = days
+    return first + timedelta(days=rng.integer_below((last - first).days + 1))
 
 
 def spoken(day: date) -> str:
@@ -91,10 +106,9 @@ def random_value(relation: Relation, rng: SeededRandom) -> str:
     """Return a value of a relation that leads to no entity, as documents spell it."""
     if relation.value == "number":
         low, high = relation.between
-        return str(low + rng.integer_below(high - low))
+        return str(low + relation.step * rng.integer_below((high - low) // relation.step))
     if relation.value == "date":
-        first, last = relation.between
-        return spoken(random_date(rng, first_year=first, years=last - first + 1))
+        return spoken(random_date(rng, relation.days))
     return rng.choice(relation.options)
 
 
@@ -181,10 +195,11 @@ class FactWorld(ABC):
     where a question names what the subject is, and not its name. `tells_why`: whether a document says why what held before
     holds no more. `written_counts`: whether in a third of conflicts an earlier certified value counts against a later plain
     one. `undoing`: by relation the relation of a value that was taken back; each subject has one such value.
-    `standings` are the words by which a writer is told how sure a document is of a fact. `dated_titles`: whether a title has
-    the day of the document, and no name or value. `spare_clusters`: times as many clusters as are needed for filler, as some
-    have a name of the task's own chain. `most_tokens`: of a text, so that what is needed fits into what a memory gives back.
-    `copied_material`: names of the material that each text has letter by letter.
+    `standings` are the words by which a writer is told how sure a document is of a fact; what has none simply is so.
+    `dated_titles`: whether a title has the day of the document, and no name or value. `spare_clusters`: times as many clusters
+    as are needed for filler, as some have a name of the task's own chain. `most_tokens`: of a text, so that what is needed fits
+    into what a memory gives back. `copied_material`: names of the material that each text has letter by letter. `days`: the
+    first and the last day of documents.
     """
 
     write_prompt: str
@@ -193,6 +208,7 @@ class FactWorld(ABC):
     spare_clusters: float = 1.3
     most_tokens: int
     copied_material: Sequence[str] = ()
+    days: Days = DAYS
 
     relations: Sequence[Relation]
     document_kinds: Sequence[str]

@@ -129,12 +129,18 @@ class PlannedText:
         ]
 
     def _fact(self, statement: Statement) -> dict[str, str]:
-        day = spoken(statement.as_of)
+        # Where all is of the day in the title, no fact needs a day of its own.
+        is_dated = not self.world.dated_titles or self.world.days_apart > 0
+        day = spoken(statement.as_of) if is_dated else ""
         if self.world.is_shown(statement):
-            return {"session": self.world.session(statement), "run_on": day, **self.world.runs_with(statement)}
+            run_on = {"run_on": day} if day else {}
+            return {"session": self.world.session(statement), **run_on, **self.world.runs_with(statement)}
         said = said_plainly(self.world.relation(statement.relation), statement)
-        fact = {"fact": said, "name": statement.subject, "value": statement.value, "day": day}
-        fact["standing"] = self.world.standings[statement.status]
+        fact = {"fact": said, "name": statement.subject, "value": statement.value}
+        if day:
+            fact["day"] = day
+        if statement.status in self.world.standings:
+            fact["standing"] = self.world.standings[statement.status]
         causes = self.world.causes_of(self.world.relation(statement.relation))
         # Hearsay takes the place of nothing, though the later of two may count.
         if causes and statement.is_new and statement.status != "unconfirmed":

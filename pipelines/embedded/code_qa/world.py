@@ -8,7 +8,7 @@ from assets.memory_items.facts import RANK
 from assets.text.words import folded
 from pipelines.embedded.code_qa import sentences
 from pipelines.embedded.memory_items.composing import Speech, read_grammar, sources_of
-from pipelines.embedded.memory_items.known_world import PERSON, KnownWorld, ReadFact
+from pipelines.embedded.memory_items.known_world import KnownWorld, ReadFact
 from pipelines.embedded.memory_items.transcripts import shown_calls_of
 
 
@@ -25,7 +25,7 @@ KNOWN = KnownWorld(
     (*RELATIONS, RULING),
     sentences.CLAUSES,
     {
-        "person": PERSON,
+        "person": r"[A-Z]\w+",
         "service": r"[a-z]+-[a-z]+(?:-[a-z]+)?",
         "ticket": r"[A-Z]+-\d+",
         "patch": r"patch-\d+",

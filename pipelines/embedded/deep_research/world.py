@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from datetime import date
 
-from assets.deep_research.fiction import FIRM_ENDS, RELATIONS, STANDINGS, STUDY_STARTS
+from assets.deep_research.fiction import RELATIONS, STANDINGS
+from assets.deep_research.names import FIRM_ENDS, STUDY_STARTS
 from assets.memory_items.facts import RANK
 from assets.text.words import folded
 from pipelines.embedded.bank import GRAMMAR

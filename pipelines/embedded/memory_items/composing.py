@@ -52,8 +52,10 @@ class Speech:
         names = [fact[key] for fact in facts for key in ("name", "value") if key in fact]
         subject = task.text("subject")
         # Code stands between marks.
-        topic = f"`{subject}`" if "." in subject else subject
-        about = {**NO_FUNCTION, "subject": subject, "topic": topic, **task.data("material")}
+        code = f"`{subject}`"
+        material = task.data("material")
+        topic = code if "." in subject or material.get("function") == code else subject
+        about = {**NO_FUNCTION, "subject": subject, "topic": topic, **material}
         return _DocumentDraft(self, task.rng("write"), task.text("kind"), about, tuple(names)).document(facts)
 
     def relation_of(self, fact: Mapping[str, str]) -> Relation:
@@ -108,7 +110,9 @@ class _DocumentDraft:
             paragraphs.append(self._paragraph(sentences))
         for fact in shown:
             applied = f", with {fact['applied']} applied" if "applied" in fact else ""
-            lead = self._capital(self._expand("session lead", {**things, **fact, "day": fact["run_on"], "applied": applied}))
+            lead = self._capital(
+                self._expand("session lead", {**things, **fact, "day": self._day_of(fact), "applied": applied})
+            )
             paragraphs.insert(1, f"{lead}\n\n{fact['session']}")
         return paragraphs
 
@@ -136,11 +140,16 @@ class _DocumentDraft:
         relation = self.speech.relation_of(fact)
         wording = self.rng.choice((relation.meaning, *self.speech.clauses.get(relation.name, ())))
         clause = wording.replace("{subject}", fact["name"]).replace("{value}", fact["value"])
-        status = next(status for status, words in self.speech.standings.items() if words == fact["standing"])
-        source = self.rng.choice(self.speech.rules[f"{status} source"]).replace("{day}", fact["day"])
+        named = [status for status, words in self.speech.standings.items() if words == fact.get("standing")]
+        status = named[0] if named else "plain"
+        source = self.rng.choice(self.speech.rules[f"{status} source"]).replace("{day}", self._day_of(fact))
         own_opener = f"{self.kind} opener"
         slots = {"clause": clause, "source": source}
         return {**slots, "opener": f"{{{own_opener}}}"} if own_opener in self.speech.rules else slots
+
+    def _day_of(self, fact: Mapping[str, str]) -> str:
+        """Return the day as of which a fact holds or its call was run: its own, or else that of the document."""
+        return fact.get("day") or fact.get("run_on") or self.about["written_on"]
 
     def _expand(self, rule: str, slots: Mapping[str, str]) -> str:
         """Return an alternative of the rule, filled in; none comes twice in a document where there is another."""
