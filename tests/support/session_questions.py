@@ -19,7 +19,7 @@ from tests.support.made_stages import make_records
 
 def session_recipe(**fields: Any) -> SessionQuestionsRecipe:
     """Questions about a package with many functions, at one length, unless the fields say otherwise."""
-    given: dict[str, Any] = {"num_tasks": 24, "num_reserve": 0, "lengths": (5600,)}  # what a memory of everything may give back
+    given: dict[str, Any] = {"num_tasks": 24, "num_reserve": 0, "lengths": (6000,)}  # what a memory of everything may give back
     given["packages"] = [{"name": "humanfriendly", "version": version("humanfriendly"), "modules": ["humanfriendly.text"]}]
     given["behaviours"] = {"min_behaviours": 8}
     return with_package_digests(SessionQuestionsRecipe.model_validate({"variant": "small sessions", **given, **fields}))

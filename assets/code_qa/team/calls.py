@@ -49,14 +49,23 @@ class TeamCode:
         return next((spoken for spoken, symbol in self.functions.items() if symbol.symbol_id == symbol_id), "")
 
     def related(self, name: str) -> list[str]:
-        """Return the other functions, first those that share most words of name, signature and documentation with this."""
-        own = set(words_of(self.functions[name].source.partition("\n\n")[0]))
-        shared: dict[str, int] = {}
-        for other, symbol in self.functions.items():
-            if other != name:
-                shared[other] = len(own.intersection(words_of(symbol.name)))
-        same_module = self.functions[name].module
-        return sorted(shared, key=lambda other: (-shared[other], self.functions[other].module != same_module, other))
+        """Return the other functions, first those whose names have most words of this one's, then those of its module."""
+        own = self.functions[name]
+
+        def how_far(other: str) -> tuple[int, bool, str]:
+            symbol = self.functions[other]
+            return -len(shared_words(own.name, symbol.name)), symbol.module != own.module, other
+
+        return sorted((other for other in self.functions if other != name), key=how_far)
+
+    def alternatives(self, name: str) -> list[str]:
+        """Return the other functions that may do what this does: their names share a word."""
+        own = self.functions[name].name
+        return [other for other in self.related(name) if shared_words(own, self.functions[other].name)]
+
+
+def shared_words(name: str, other: str) -> set[str]:
+    return set(words_of(name)) & set(words_of(other))
 
 
 def spoken_names(symbols: Sequence[CodeSymbol]) -> dict[str, CodeSymbol]:

@@ -111,7 +111,7 @@ class TeamNames(NameMaker):
             bare = subject.rpartition(".")[2]
             return self._unlike_others(lambda: f"{rng.choice(WRAPS)}_{bare}")
         if relation.name == "successor":
-            return self._draw_function(self._code.related(subject))
+            return self._draw_function(self._code.alternatives(subject))
         while True:
             value = super().value(relation, subject=subject, other_than=other_than, rng=rng)
             # An agreed number that stands in the code could be guessed from it.

@@ -46,7 +46,7 @@ CLAUSES: dict[str, tuple[str, ...]] = {
     "wrapper": ("we call `{subject}` through our wrapper `{value}`", "`{value}` is what we wrap `{subject}` in"),
     "removal": (
         "{value} is the day on which our last call of `{subject}` goes",
-        "we stop calling `{subject}` on {value}",
+        "we stop calling `{subject}` by {value}",
     ),
     "exempt": ("nobody calls `{subject}` any more except {value}", "of our services {value} alone may go on with `{subject}`"),
     "successor": (
@@ -96,7 +96,7 @@ ASK_WORDS: Mapping[str, AskWords] = {
     "tracker": AskWords("Which ticket tracks our use of {x}?", "our use of {x} is tracked in a ticket", "tracking ticket"),
     "input_limit": AskWords("How many characters of input may {x} get?"),
     "wrapper": AskWords("What do we call our wrapper of {x}?"),
-    "removal": AskWords("When does our last call of {x} go?"),
+    "removal": AskWords("By when is our code to be free of {x}?"),
     "exempt": AskWords("Which service may still call {x}?", "one service alone may still call {x}", "exempt service"),
     "successor": AskWords("What does new code use instead of {x}?", "new code replaces {x} by another function", "successor"),
     "restriction": AskWords("Why do we keep new calls of {x} out?"),
