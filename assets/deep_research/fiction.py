@@ -12,8 +12,8 @@ from assets.recipe.document_tasks import Operation
 
 # Documents are of a few years, after all that they speak of.
 WRITTEN = days_of_years(2019, 2024)
-LATELY = days_of_years(1991, 2016)
-LONG_SINCE = days_of_years(1951, 1999)
+LATE = days_of_years(1991, 2016)
+OLD = days_of_years(1951, 1999)
 # Each noun phrase ends in {x}: nested ones then read from left to right, however many hops there are.
 RELATIONS: tuple[Relation, ...] = (
     Relation("maker", "device", "firm", "{subject} is made by {value}", "the firm that makes {x}"),
@@ -34,7 +34,7 @@ RELATIONS: tuple[Relation, ...] = (
         "date",
         "{subject} was launched on {value}",
         "the launch date of {x}",
-        days=LATELY,
+        days=LATE,
     ),
     Relation("seat", "firm", "place", "{subject} has its seat in {value}", "the town that is the seat of {x}"),
     Relation("director", "firm", "person", "{subject} is directed by {value}", "the person who directs {x}"),
@@ -44,32 +44,18 @@ RELATIONS: tuple[Relation, ...] = (
     Relation(
         "staff", "firm", "number", "{subject} employs {value} people", "the number of people employed by {x}", (110, 1990)
     ),
-    Relation(
-        "registration",
-        "firm",
-        "date",
-        "{subject} was registered on {value}",
-        "the registration date of {x}",
-        days=LONG_SINCE,
-    ),
+    Relation("registration", "firm", "date", "{subject} was registered on {value}", "the registration date of {x}", days=OLD),
     Relation("hometown", "person", "place", "{subject} grew up in {value}", "the childhood town of {x}"),
     Relation("teacher", "person", "person", "{subject} was taught by {value}", "the person who taught {x}"),
     Relation("employer", "person", "firm", "{subject} works for {value}", "the employer of {x}"),
-    Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", days=LONG_SINCE),
+    Relation("birth", "person", "date", "{subject} was born on {value}", "the birth date of {x}", days=OLD),
     Relation(
         "members", "study", "number", "{subject} had {value} participants", "the number of participants of {x}", (120, 1980)
     ),
     Relation("lead", "study", "person", "{subject} was led by {value}", "the person who led {x}"),
     Relation("site", "study", "place", "{subject} was carried out in {value}", "the town that hosted {x}"),
     Relation("instrument", "study", "device", "{subject} measured with {value}", "the measuring device of {x}"),
-    Relation(
-        "end",
-        "study",
-        "date",
-        "{subject} was completed on {value}",
-        "the completion date of {x}",
-        days=LATELY,
-    ),
+    Relation("end", "study", "date", "{subject} was completed on {value}", "the completion date of {x}", days=LATE),
     Relation("mayor", "place", "person", "the mayor of {subject} is {value}", "the mayor of {x}"),
     Relation("twin", "place", "place", "{subject} is twinned with {value}", "the twin town of {x}"),
     Relation("trade", "place", "firm", "most people in {subject} work for {value}", "the firm that employs most people in {x}"),

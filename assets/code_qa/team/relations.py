@@ -25,17 +25,8 @@ QUESTION_KINDS: Mapping[str, tuple[str, ...]] = {
 }
 # What is agreed for a while: since when, and does a note on it still hold? Of the others one of two may have more.
 HELD = (
-    "on_call",
-    "deployed",
-    "batch",
-    "bad_input",
-    "assignee",
-    "verdict",
-    "owner",
-    "tracker",
-    "input_limit",
-    "wrapper",
-    "exempt",
+    *("on_call", "deployed", "batch", "bad_input", "assignee", "verdict"),
+    *("owner", "tracker", "input_limit", "wrapper", "exempt"),
 )
 COMPARED = ("batch", "freeze", "due", "drop", "input_limit", "removal")
 # Notes are of one summer, in which the packages are out, and what they plan is of the autumn after it.

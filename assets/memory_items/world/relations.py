@@ -71,7 +71,7 @@ class Relation:
         return "name"
 
 
-def random_date(rng: SeededRandom, days: Days) -> date:
+def random_date(rng: SeededRandom, days: Days = DAYS) -> date:
     """Return a day from the first of these to the last."""
     first, last = days
     return first + timedelta(days=rng.integer_below((last - first).days + 1))
