@@ -6,14 +6,18 @@ from typing import Any
 import pytest
 
 from assets.deep_research.pipeline import DEEP_RESEARCH
+from assets.memory_items.ablation import condition_with
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn, tokens_of
+from assets.memory_items.final_ablation import OWN
 from assets.memory_items.tasks import MemoryTask, TaskQuestion
 from assets.records.base import ItemFailed, Record
+from tests.assets.memory_items.test_ablation import read
 from tests.support.applied_rules import apply_rules
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel
 from tests.support.research_tasks import made_task, small_recipe
 from validation.deep_research.benchmark import DEEP_RESEARCH_VALIDATION
+from validation.memory_items.report import ConditionCounter
 
 
 def broken(stage: str, **changed: Record) -> set[str]:
@@ -168,3 +172,9 @@ def test_two_tasks_that_ask_the_same_are_caught() -> None:
         if one.rule.name == "questions_differ"
     )
     assert [violation.item_id for violation in outcome.violations] == ["another"]
+
+
+def test_the_report_says_that_all_but_filler_has_to_be_answered_rightly() -> None:
+    counter = ConditionCounter()
+    counter.add("one", read(condition_with(OWN, (), "right"), [{"answer": "7"}] * 2).gate_records)
+    assert [(line.condition, line.expected) for line in counter.lines()] == [(OWN, "right")]

@@ -13,6 +13,7 @@ from assets.engine.ports import RunContext
 from assets.memory_items.ablation import FACT_IN_DOCUMENT, was_right
 from assets.memory_items.documents import TOKENIZER, SizedItem
 from assets.memory_items.facts import Fact, StatedFacts
+from assets.memory_items.final_ablation import EVERYTHING, FACTS, OWN
 from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
 from assets.memory_items.tasks import MemoryTask
 from assets.recipe.document_tasks import DocumentTaskRecipe
@@ -33,6 +34,8 @@ from validation.rules import RecordsByStage
 
 # Each hop is a condition of its own, and tasks differ in their number of hops.
 ONE_LEFT_OUT = "without one hop"
+# What must come of a condition that is not to be answered wrongly.
+EXPECTED = {FACT_IN_DOCUMENT: "right", FACTS: "right", OWN: "right", EVERYTHING: "measured"}
 
 
 class ConditionCounter:
@@ -53,8 +56,8 @@ class ConditionCounter:
             if right is not None:
                 self._right[name][item_id].append(right)
 
-    def lines(self, expected: Mapping[str, str]) -> list[ConditionLine]:
-        """Return a line per condition, in the order in which they were first read. `expected`: what must come of each."""
+    def lines(self) -> list[ConditionLine]:
+        """Return a line per condition, in the order in which they were first read."""
         lines: list[ConditionLine] = []
         for name, tasks in self._right.items():
             share = UserShare()
@@ -62,7 +65,7 @@ class ConditionCounter:
                 share.add(sum(own), len(own))
             line = ConditionLine(
                 condition=name,
-                expected=expected.get(name, "wrong"),
+                expected=EXPECTED.get(name, "wrong"),
                 tasks=share.users,
                 readings=share.items,
                 right=share.estimate(),
@@ -155,13 +158,12 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
         for failure in shared.failures:
             self._conditions.add(failure.item_id, failure.gate_records)
         minimal = await super().report(shared, run_context=run_context, problems=problems)
-        expected = {FACT_IN_DOCUMENT: "right", "facts": "right", "everything": "measured"}
         return MemoryItemsReport(
             **minimal.model_dump(exclude={"cheap_readers", "max_found_cheaply"}),
             tokenizer=TOKENIZER,
             cheap_readers=self._cheap_readers.lines(),
             max_found_cheaply=self._document_recipe.max_found_cheaply,
-            conditions=tuple(self._conditions.lines(expected)),
+            conditions=tuple(self._conditions.lines()),
             lengths=tuple([counter.line(target) for target, counter in sorted(self._lengths.items())]),
             length_tolerance=self._document_recipe.length_tolerance,
             told_apart=worst_areas(one.areas() for one in self._apart.values()),
