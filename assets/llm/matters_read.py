@@ -6,7 +6,7 @@ from assets.llm.gate import ReadingTask
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, object_of
 from assets.recipe.model_policy import AskSettings
-from assets.text.words import folded
+from assets.text.words import words_of
 from prompts.template import RenderedPrompt
 
 
@@ -18,7 +18,7 @@ async def read_matters(
     prompt: RenderedPrompt,
     settings: AskSettings,
 ) -> dict[str, str]:
-    """Return what the task's judge reads of each matter, in folded words; one of which nothing is said is missing.
+    """Return what the task's judge reads of each matter, in `plain_words`; one of which nothing is said is missing.
 
     `prompt`: shows the task's text and the `matters`, by number from 1.
     """
@@ -32,4 +32,15 @@ async def read_matters(
         sample=task.vote.number,
         model_name=task.vote.judge,
     )
-    return {matters[number]: folded(value) for number, value in reply.items()}
+    return {matters[number]: plain_words(value) for number, value in reply.items()}
+
+
+def plain_words(text: str) -> str:
+    """Return the folded words without an article, which one judge copies and another leaves out."""
+    return " ".join(word for word in words_of(text) if word != "the")
+
+
+def misread(reading: Mapping[str, str], target: Mapping[str, str]) -> dict[str, str]:
+    """Return what was read of each matter that was read otherwise than it was meant."""
+    matters = [matter for matter in {**target, **reading} if reading.get(matter) != target.get(matter)]
+    return {matter: reading.get(matter, "nothing") for matter in matters}

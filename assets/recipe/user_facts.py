@@ -17,7 +17,6 @@ MOST_UNSAID = 4
 LEAST_SESSIONS = 9
 CHOICES = 4  # of a question
 OF_ONE = 2  # facts at most that follow from the same one
-MOST_UNLINKED = 50
 
 
 class Dynamics(Record):
@@ -31,7 +30,6 @@ class Dynamics(Record):
     merged: float = Field(default=0.06, ge=0, le=0.15, description="facts that become the same as another one")
     as_before: float = Field(default=0.11, ge=0, le=0.5, description="facts that change, and are then as before")
     forgotten: float = Field(default=0.11, ge=0, le=0.5, description="facts that the user asks to forget")
-    refeed: bool = Field(default=True, description="a mail of somebody else tells each forgotten fact again, without leave")
 
     def counts(self, facts: int) -> dict[Fate, int]:
         """Return how many of so many facts have each fate; every share above 0 is one fact at least."""
@@ -63,9 +61,6 @@ class UserFactsRecipe(Recipe):
     )
     talk_per_session: int = quantity(
         0, "sentences", ge=0, le=20, description="sentences of small talk in each session, in which no matter is spoken of"
-    )
-    num_unlinked: int = quantity(
-        6, "pairs", ge=0, le=MOST_UNLINKED, description="pairs without a link that a judge of matters is asked about as well"
     )
     max_changes: int = quantity(2, "changes", ge=1, le=3, description="new values of a replaced fact at most")
     start_date: date = Field(default=date(2031, 1, 6), description="day of the first session")
@@ -120,7 +115,7 @@ class UserFactsRecipe(Recipe):
         changed = counts["replaced"] + counts["as_before"]
         courses = changed + counts["merged"]
         premises = (self.num_facts - counts["dependent"] - counts["forgotten"]) / 2
-        questions = self.num_facts + self.num_unsaid + changed + ended + courses + premises
+        questions = self.num_facts + self.num_unsaid + changed + counts["ending"] + courses + premises
         unknown = ended + counts["forgotten"] + self.num_unsaid + ended / 2
         return max(1 / CHOICES, unknown / questions)
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
-from assets.llm.matters_read import read_matters
+from assets.llm.matters_read import misread, plain_words, read_matters
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured, numbered
 from assets.memory_items.chains import settle_facts, standing_facts
@@ -115,12 +115,15 @@ class _RequestWording:
 
     async def write_until_accepted(self) -> GateAttempt:
         """Return a wording that passed the gate, with its votes. Raises ItemFailed."""
-        target = {self._label(matter): folded(value) for matter, value in self.world.errand.stated.items()}
-        target[FOR_WHOM] = folded(self.world.errand.person)
-        gate = Gate("request", target, None, self._reword, self._word)
+        gate = Gate("request", self._target, None, self._reword, self._word)
         attempt = GateAttempt(self.world.task_id, await self._word(0))
         await pass_gates([[(gate, attempt)]], self._read, size=1, recipe=self.recipe)
         return attempt
+
+    @property
+    def _target(self) -> dict[str, str]:
+        stated = {self._label(matter): plain_words(value) for matter, value in self.world.errand.stated.items()}
+        return {**stated, FOR_WHOM: plain_words(self.world.errand.person)}
 
     @property
     def _asked(self) -> str:
@@ -145,7 +148,7 @@ class _RequestWording:
         )
 
     async def _reword(self, _: str, reading: dict[str, str], sample: int) -> str:
-        return await self._word(sample + 1, reading)
+        return await self._word(sample + 1, misread(reading, self._target))
 
     def _check_reply(self, reply: RequestReply) -> str:
         """Return the request. Raises ValueError where it lacks something that it has to say, or says a settled value."""
@@ -178,7 +181,7 @@ TD_REQUESTS = Stage(
     name="td_requests",
     record=ToolRequest,
     make=ask_for_errand,
-    version=2,
+    version=3,
     needs=(TD_WORLDS, TD_SESSIONS),
     prompts=(WORD, CHECK),
     calls={WORD: PromptCalls(reading=320, writing=60), CHECK: PromptCalls(2, reading=260, writing=40)},

@@ -152,9 +152,8 @@ class _LifeDraw:
             # One session at least comes after a mail that tells it again.
             at = self._told_before + self._rng.integer_below(self._last - 2 - self._told_before)
             self._tell(at, matter, "forget")
-            if self._recipe.dynamics.refeed:
-                again = at + 1 + self._rng.integer_below(self._last - 1 - at)
-                self._tell(again, matter, "refed", value)
+            again = at + 1 + self._rng.integer_below(self._last - 1 - at)
+            self._tell(again, matter, "refed", value)
 
     def _merge(self, matter: str) -> None:
         """Tell a fact, and that it is the same as another one from a day on."""

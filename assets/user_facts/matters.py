@@ -34,6 +34,7 @@ RELATIONS = ("first", "second", "same", "none")
 SLOT = "{name}"
 LABEL = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+){0,4}")
 FORM = re.compile(r"(?:[^\W\d_]+ )*\{name\}(?: [^\W\d_]+)*")
+UNLINKED = 6  # pairs without a link that a judge is asked about as well
 LONGEST = 40  # characters of a label, and of a form
 
 
@@ -99,7 +100,7 @@ class _Draft:
             matters = _matters_in(task.text)
             rng = SeededRandom(self.recipe.world_seed, self.person.user_id, "pairs", task.vote.number)
             unlinked = list(_unlinked_pairs(matters))
-            pairs = [*_linked_pairs(matters), *rng.sample(unlinked, min(self.recipe.num_unlinked, len(unlinked)))]
+            pairs = [*_linked_pairs(matters), *rng.sample(unlinked, min(UNLINKED, len(unlinked)))]
             # The order of the two says nothing about which decides.
             shuffled = [rng.shuffled(pair) for pair in rng.shuffled(pairs)]
             by_number = numbered(shuffled)

@@ -34,7 +34,7 @@ from assets.user_facts.sessions import FACTS_SESSIONS
 from assets.user_facts.states import COURSE_SEPARATOR, Dated, course_of, state_on
 
 NOT_KNOWN = "That is not known."
-PAST_SHAPES = ("replaced", "withdrawn", "until")  # facts that are asked about for days gone by
+PAST_SHAPES = ("replaced", "until")  # facts that are asked about for days gone by; one that was mistaken never held
 WORDINGS: Mapping[QuestionForm, tuple[str, ...]] = {
     "now": ("What is my {label} now?", "As of today, what is my {label}?"),
     "on_day": ("What was my {label} on {day}?",),
@@ -294,6 +294,7 @@ def choice_text(value: str, form: QuestionForm, *, premise: str) -> str:
 
 FACTS_QUESTIONS = Stage(
     name="facts_questions",
+    version=2,
     record=FactQuestions,
     make=ask_about_life,
     needs=(FACTS_LIVES, FACTS_SESSIONS),

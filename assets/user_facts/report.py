@@ -20,7 +20,6 @@ class UserFactsReport(MinimalReport):
     """The report of user facts."""
 
     readers: tuple[ReaderLine, ...] = ()
-    shapes: dict[str, int] = Field(default_factory=dict[str, int], description="statements by what they do to a fact")
     guesses: dict[str, Estimate] = Field(
         default_factory=dict[str, Estimate], description="share right by a guess that reads no session"
     )

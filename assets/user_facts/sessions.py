@@ -9,14 +9,14 @@ from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
-from assets.llm.matters_read import read_matters
+from assets.llm.matters_read import misread, plain_words, read_matters
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured, numbered
 from assets.memory_items.world.relations import spoken
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import GateRecord, Text
 from assets.reporting.asset_description import AssetDescription, Row
-from assets.text.words import folded, spells
+from assets.text.words import spells
 from assets.user_facts.lives import FACTS_LIVES
 from assets.user_facts.records import VALUED, FactLife, FactSession, FactSessions, FactStatement
 from prompts.catalogue import load_prompt
@@ -98,7 +98,7 @@ async def _mail(life: FactLife, number: int, statement: FactStatement, *, recipe
 
 def read_as(statement: FactStatement) -> str:
     """Return what a judge must read of a statement: its shape, and its value if it has one."""
-    return folded(f"{statement.shape}: {statement.value}" if statement.shape in VALUED else statement.shape)
+    return plain_words(f"{statement.shape}: {statement.value}" if statement.shape in VALUED else statement.shape)
 
 
 def reading_of(statements: Iterable[FactStatement]) -> dict[str, str]:
@@ -107,7 +107,7 @@ def reading_of(statements: Iterable[FactStatement]) -> dict[str, str]:
     for statement in statements:
         found[statement.label] = read_as(statement)
         for case in statement.cases:
-            found[case_asked(statement.label, statement.other, case.given)] = folded(case.then)
+            found[case_asked(statement.label, statement.other, case.given)] = plain_words(case.then)
     return found
 
 
@@ -155,7 +155,7 @@ class _SessionWords:
         )
 
     async def _reword(self, _: str, reading: dict[str, str], sample: int) -> str:
-        return await self._word(sample + 1, reading)
+        return await self._word(sample + 1, misread(reading, reading_of(self.statements)))
 
     def _check_reply(self, reply: MessageReply) -> str:
         """Return the message. Raises ValueError where it lacks a word that it has to say, or says what it must not."""
@@ -240,12 +240,12 @@ def _readings(recipe: UserFactsRecipe) -> float:
 
 
 def _mails(recipe: UserFactsRecipe) -> float:
-    dynamics = recipe.dynamics
-    return dynamics.counts(recipe.num_facts)["forgotten"] if dynamics.refeed else 0
+    return recipe.dynamics.counts(recipe.num_facts)["forgotten"]
 
 
 FACTS_SESSIONS = Stage(
     name="facts_sessions",
+    version=2,
     record=FactSessions,
     make=tell_life,
     needs=(FACTS_LIVES,),

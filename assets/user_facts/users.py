@@ -30,7 +30,6 @@ from assets.user_facts.states import COURSE_SEPARATOR, SETS_VALUE, Dated
 
 EVERYTHING = "everything"
 NOTHING = "nothing: always not known"
-LAST_SESSION = "the last session"
 LATEST_MENTION = "the latest mention wins"
 FIRST_MENTION = "the first mention wins"
 
@@ -86,7 +85,6 @@ def _readers(sessions: Sequence[FactSession]) -> Mapping[str, Callable[[FactQues
     mentions = list(_mentions(dated))
     return {
         EVERYTHING: Reader(dated, last).answer,
-        LAST_SESSION: Reader(dated[-1:], last).answer,
         NOTHING: Reader([], last).answer,
         LATEST_MENTION: lambda question: _mentioned_choice(question, mentions),
         FIRST_MENTION: lambda question: _mentioned_choice(question, mentions[::-1]),
@@ -112,13 +110,14 @@ def _mentioned_choice(question: FactQuestion, mentions: Sequence[tuple[str, str]
 
 FACTS_USERS = Stage(
     name="facts_users",
+    version=2,
     record=FactUser,
     make=accept_user,
     needs=(FACTS_MATTERS, FACTS_LIVES, FACTS_SESSIONS, FACTS_QUESTIONS),
     description=AssetDescription(
         group="lives",
-        description="The accepted users: sessions, questions, and answers of programs that read everything, the last "
-        "session or nothing, or believe the latest or the first mention. They are the rows of a release.",
+        description="The accepted users: sessions, questions, and answers of programs that read everything or "
+        "nothing, or believe the latest or the first mention. They are the rows of a release.",
         rows=preview_rows("outcomes", "user=name reader kind=group right questions"),
         paper="MemGym",
     ),

@@ -92,6 +92,9 @@ def test_corrections_are_taken_up_followed_and_kept_to_their_fact_and_day(tmp_pa
     full = figures(evaluated(tmp_path, "full-history"), "correction")
     none = figures(evaluated(tmp_path, "none"), "correction")
     assert {found["right"].value for found in full.values()} == {1.0}
+    assert full["taken up"].count >= full["taken up, known before"].count > 0
+    assert "taken up, known before" not in none
+    assert none["beside, alone"]["right"].value == 1.0 > (none["beside"]["right"].value or 0)
     assert none["taken up"].count > none["taken up, 0 to 3 sessions later"].count > 0
     # A value of a day before is never right by saying nothing; a fact that was withdrawn is.
     assert none["before"]["not_known"].value == 1.0

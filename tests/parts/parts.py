@@ -73,6 +73,8 @@ TRACKS: Mapping[str, tuple[str, ...]] = {
         "tests/evaluation/test_services.py",
         "tests/experiments/test_export.py",
         "tests/pipelines/embedded/test_lives.py",
+        "tests/recorded/strong-facts",
+        "tests/recorded/recipes/strong-facts.yaml",
         "tests/validation/test_user_facts.py",
     ),
     "tool dialogues": (
@@ -86,6 +88,8 @@ TRACKS: Mapping[str, tuple[str, ...]] = {
         "tests/evaluation/test_acted_tasks.py",
         "tests/experiments/test_export.py",
         "tests/experiments/test_session_traces.py",
+        "tests/recorded/strong-tools",
+        "tests/recorded/recipes/strong-tools.yaml",
         "tests/support/tool_dialogues.py",
         "tests/validation/test_tool_dialogue.py",
     ),

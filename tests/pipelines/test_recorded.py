@@ -1,6 +1,6 @@
 """A real model's words go through every stage, gate and check as far as they got, without the model.
 
-Pinned are rows, refusals, what each prompt and gate yielded and, where a user was finished, the release and the scores of two
+Pinned are rows, refusals, what each prompt and gate yielded and, where an item was finished, the release and the scores of two
 memories on it. A reply belongs to what was asked: it is replayed with the prompts of its time.
 """
 
@@ -69,8 +69,8 @@ if RECORDED:
         assert kept
         assert not examples(recording) & runs(kept)
 
-    def test_two_users_score_two_memories_that_verify_passes_and_get_no_intervals(replayed: Replay) -> None:
-        pages = sorted((replayed.place / "runs").glob("data.json-*"))
+    def test_each_release_scores_two_memories_that_verify_passes_and_gets_no_intervals(replayed: Replay) -> None:
+        pages = sorted((replayed.place / "runs").glob("*-*"))
         known = json.loads(replayed.recording.outcome.read_text(encoding="utf-8"))
         assert len(pages) == len(known.get("evaluations", ()))
         for page in pages:
@@ -81,7 +81,7 @@ if RECORDED:
                 assert results["isolated"][condition]["value"] is not None
                 assert results["isolated"][condition]["low"] is None
             report = (page / "report.md").read_text(encoding="utf-8")
-            assert "There are no intervals: fewer than 6 users do not show how much users differ." in report
+            assert "There are no intervals: fewer than 6 " in report
 
     @pytest.mark.parametrize("recording", RECORDED)
     def test_the_prompts_of_the_recording_are_those_of_today(recording: Recording) -> None:

@@ -1,6 +1,6 @@
 """Recordings of real models: the prompts as they were asked, the replies to them, and what these came to.
 
-Each is of the recipe of its name in `recipes`, and, where its release has users, of two memories that are scored on it. `make
+Each is of the recipe of its name in `recipes`, and of two memories where they are scored on its release. `make
 record` asks for what they lack; `tests/pipelines/test_recorded.py` replays those that there are with no model at all, with the
 recorded prompts in place of the shipped ones: a reply belongs to what was asked.
 """
@@ -19,18 +19,18 @@ from prompts.template import Prompt, parse_prompt
 
 HERE = Path(__file__).parent
 RECIPES = HERE / "recipes"
-# The ledger has them by other names.
-OF_REASONER = ("evaluation/choose_answer", "evaluation/remember", "evaluation/tell_states")
-MEMORIES = ("bm25?topk=5", "summary?freq=8")  # the second lives through the dialogues of the first
-# One round a session, so that no user is simulated; whoever answers has written nothing of what it reads.
-EVALUATION = {
-    "questions": "12",
-    "baselines": "false",
-    "model": "judge-large",
-    "memory_model": "writer-large",
-    "num_rounds_initial": "1",
-    "num_rounds_update": "1",
+AROUND_TASKS = "evaluation/remember"  # the ledger names the task in it
+MEMORIES = ("bm25?topk=5", "summary?freq=8")  # of dialogues the second lives through those of the first
+# One round a session, so that no user is simulated.
+ROUNDS = {"num_rounds_initial": "1", "num_rounds_update": "1"}
+# Options by variant; a budget is a tenth of what is written, or a session where that is more.
+SCORED = {
+    "strong": {"questions": "12", "baselines": "false", **ROUNDS},
+    "strong-facts": {"tokens": "600"},
+    "strong-tools": {"tokens": "500"},
 }
+# Whoever answers has written nothing of what it reads.
+MODELS = {"model": "judge-large", "memory_model": "writer-large"}
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,10 @@ class Recording:
             if reply["key"] in {key_at(reply["place"], key) for key in requests}:
                 kept_lines.append(line)
         self.replies.write_text("".join(kept_lines), encoding="utf-8")
-        names = asked.intersection(prompt_names())  # embeddings have no template
-        if list(place.glob("runs/data.json-*")):
-            names.update(OF_REASONER)
+        # Embeddings have no template; an evaluation asks by the name of a schema.
+        names = [name for name in prompt_names() if asked & {name, name.replace("/", "_")}]
+        if self._runs(place):
+            names.append(AROUND_TASKS)
         shutil.rmtree(self.folder / "prompts", ignore_errors=True)
         for name in names:
             kept = self.folder / "prompts" / f"{name}.md"
@@ -97,27 +98,30 @@ class Recording:
         release = self._release(place)
         if release:
             yield ["verify", str(release)]
-            data = release / self.variant / "data.json"
-            if data.exists():
-                yield from self._evaluations(place, data, replay=replay)
+            if self.variant in SCORED:
+                yield from self._evaluations(place, release, replay=replay)
         if not replay:
             self.folder.mkdir(exist_ok=True)
             yield ["cache", "export", str(self.replies)]
 
-    def _evaluations(self, place: Path, data: Path, *, replay: bool) -> Iterator[list[str]]:
+    def _evaluations(self, place: Path, release: Path, *, replay: bool) -> Iterator[list[str]]:
         """Score each memory, and check each run."""
-        options = {**EVALUATION, "offline": str(replay).lower()}
+        dialogues = release / self.variant / "data.json"
+        data = dialogues if dialogues.exists() else release
+        options = {**MODELS, **SCORED[self.variant], "offline": str(replay).lower()}
         for memory in MEMORIES:
             chosen = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
             yield ["evaluate", str(data), "--memory", memory, *chosen]
-            run = self._run_of(place, memory)
+            run = self._runs(place, memory)[-1]
             yield ["verify", str(run), "--data", str(data)]
-            options["replay"] = run.name
+            if dialogues.exists():
+                options["replay"] = run.name
 
-    def _run_of(self, place: Path, memory: str) -> Path:
-        """The memory's newest run."""
+    def _runs(self, place: Path, memory: str = "") -> list[Path]:
+        """The runs of the memory, or of all memories, the newest last."""
         kind = memory.partition("?")[0]
-        return max((place / "runs").glob(f"data.json-{kind}-*/results.json"), key=lambda path: path.stat().st_mtime).parent
+        found = (place / "runs").glob(f"*-{kind}-*/results.json" if kind else "*-*/results.json")
+        return [path.parent for path in sorted(found, key=lambda path: path.stat().st_mtime)]
 
     def outcome_of(self, place: Path) -> dict[str, Any]:
         """What the replies came to: who was replaced, the rows of each stage by digest, what prompts and gates yielded."""
@@ -148,7 +152,7 @@ class Recording:
             return made
         manifest = read_manifest(release)
         made |= {"version": release.name, "data_digest": manifest.data_digest, "counts": dict(manifest.counts)}
-        if (release / self.variant / "data.json").exists():
+        if self.variant in SCORED:
             made["evaluations"] = {memory: self._scores_of(place, memory) for memory in MEMORIES}
         return made
 
@@ -157,7 +161,7 @@ class Recording:
         from dataset_card.release.digests import canonical_digest
         from pipelines.evaluation.folder import read_run
 
-        run = read_run(self._run_of(place, memory).name, runs=place / "runs")
+        run = read_run(self._runs(place, memory)[-1].name, runs=place / "runs")
         scores = run.results.model_dump(mode="json", include={"users", "metrics", "isolated", "control", "counts", "errors"})
         rows = [row.model_dump(mode="json") for row in (*run.answers, *run.turns)]
         calls = {purpose: usage.calls for purpose, usage in run.results.spending.items()}

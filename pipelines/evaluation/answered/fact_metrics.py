@@ -52,7 +52,7 @@ class FactMetrics(OwnMetrics):
             "age": _group_rows(at_end, lambda row: age_group(row.age)),
             "changes": _group_rows(at_end, lambda row: str(row.changes)),
             "moment": _group_rows(deleted, lambda row: row.moment or END),
-            "correction": _corrections(at_end, deleted),
+            "correction": _corrections(answers, deleted),
         }
         found: list[OwnFigures] = []
         for by, rows in groups.items():
@@ -134,8 +134,9 @@ def _order(value: str) -> tuple[int, str]:
     return (int(first), "") if first.isdecimal() else (0, value)
 
 
-def _corrections(at_end: Sequence[AnswerRow], deleted: Sequence[AnswerRow]) -> dict[str, list[AnswerRow]]:
+def _corrections(answers: Sequence[AnswerRow], deleted: Sequence[AnswerRow]) -> dict[str, list[AnswerRow]]:
     """Return what shows how far a correction reaches: to its fact, to those that follow from it, to others and other days."""
+    at_end = [row for row in answers if row.kind == "question"]
     current = [row for row in at_end if row.about == "current"]
     corrected = [row for row in current if row.changes]
     found = {"taken up": corrected}
@@ -143,11 +144,21 @@ def _corrections(at_end: Sequence[AnswerRow], deleted: Sequence[AnswerRow]) -> d
         found[f"taken up, {age} sessions later"] = rows
     found["followed"] = [row for row in at_end if row.about == "consequence" and row.changes]
     found["beside"] = [row for row in current if not row.changes]
+    # Its control: the same questions with the sessions of that fact in the memory's place.
+    found["beside, alone"] = [row for row in answers if row.kind == "facts" and row.about == "current" and not row.changes]
     found["before"] = [row for row in at_end if row.moment == DAY_BEFORE]
+    # The same fact over its last change: what it was before is known, so that only the change can be missing.
+    known = {_fact_of(row) for row in found["before"] if row.outcome == "right"}
+    found["taken up, known before"] = [row for row in corrected if _fact_of(row) in known]
     gone = [row for row in deleted if row.moment == SETTLED and row.outcome != "leaked"]
     asked_again = {(row.user_id, row.item.replace(SETTLED, TOLD_AGAIN)) for row in gone}
     found["come back"] = [row for row in deleted if (row.user_id, row.item) in asked_again]
     return {name: rows for name, rows in found.items() if rows}
+
+
+def _fact_of(row: AnswerRow) -> tuple[str, str]:
+    """Return the user and the matter, which an item's name begins with."""
+    return row.user_id, row.item.rpartition("-")[0]
 
 
 def _tallies(rows: Sequence[AnswerRow], *, users: Sequence[str]) -> Tallies:

@@ -153,11 +153,19 @@ def unscored_share(run: FinishedRun) -> float:
 
 
 def best_first(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """Return the runs by ranking, and by the metric that ranks them, the highest first. Those in no group come last."""
-    name = ranking_metric(runs)
+    """Return the runs by ranking, and by the metric that ranks them, the highest first. Those in no group come last.
+
+    Where that is equal, as on tasks that one missing value fails, whoever gave back more of the needed values is first.
+    """
+    names = (ranking_metric(runs), "fact_recall")
+
+    def scores_of(run: FinishedRun) -> list[float]:
+        metrics = run.results.metrics
+        return [metrics[name].value or 0.0 for name in names if name in metrics]
+
     ordered: list[FinishedRun] = []
     for ranking in rankings(runs):
-        ordered += sorted(ranking, key=lambda run: -(run.results.metrics[name].value or 0.0))
+        ordered += sorted(ranking, key=scores_of, reverse=True)
     return sorted(ordered, key=lambda run: (bool(off_board(run)), unscored_share(run) > NO_GROUP))
 
 

@@ -1,12 +1,17 @@
 """Tool dialogues as they are made: the gold calls do the errand, and nothing less than all settled matters does."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
+from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.ablation import was_right
 from assets.memory_items.acting import IDLE, SUPERSEDED
 from assets.memory_items.documents import Turn
 from assets.memory_items.facts import UNDONE
 from assets.memory_items.final_ablation import uncertified_lengths
+from assets.memory_items.recovery import RECOVER
 from assets.memory_items.world.writing import PlannedText, WrittenText
 from assets.recipe.loading import RecipeError
 from assets.records.base import ItemFailed
@@ -99,6 +104,25 @@ def test_a_session_without_its_lookup_goes_back_to_the_writer() -> None:
     assert not list(planned.problems(whole))
     without = whole.model_copy(update={"text": document.text.replace(lookup, "")})
     assert list(planned.problems(without)) == [f"The text must have this, letter by letter:\n{lookup}"]
+
+
+class AddsWords(EmbeddedModel):
+    """A reader that gives values as a sentence has them."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        reply = await super().complete(request)
+        if request.labels.prompt != RECOVER:
+            return reply
+        values = {number: f"{value}, please" for number, value in json.loads(reply.text).items()}
+        return replace(reply, text=json.dumps(values))
+
+
+def test_an_option_is_found_again_among_other_words_and_a_name_or_number_is_not() -> None:
+    recipe = tool_recipe()
+    with pytest.raises(ItemFailed, match="facts are not found in their documents") as failed:
+        run(make_dialogue(drawn(recipe)[0], recipe=recipe, model=AddsWords()))
+    found = {vote.accepted for vote in failed.value.gate_records if vote.target["kind"] == "option"}
+    assert found == {True}
 
 
 def test_what_a_call_filed_is_read_like_what_was_confirmed_in_writing() -> None:

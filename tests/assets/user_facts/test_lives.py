@@ -1,16 +1,20 @@
 """Lives of facts, the states that follow, and what readers of parts of them answer."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from pydantic import ValidationError
 
+from assets.llm.ports import ModelReply, ModelRequest
 from assets.text.words import spells
 from assets.user_facts.records import FactStatement, RuleCase
+from assets.user_facts.sessions import READ, TELL, tell_life
 from assets.user_facts.states import Dated, course_of, state_on
 from assets.user_facts.users import EVERYTHING, LATEST_MENTION, NOTHING
 from tests.support.coroutines import run
+from tests.support.embedded_model import EmbeddedModel
 from tests.support.user_facts import facts_recipe, made_facts, make_facts
 
 # What a store must miss that believes whatever was mentioned last.
@@ -97,6 +101,43 @@ def test_premises_hold_about_as_often_as_they_fail() -> None:
     for question in made_facts().user.questions:
         if question.form == "premise":
             assert question.right.text.startswith("Yes, ") == (question.kind == "true_premise")
+
+
+def test_no_day_gone_by_is_asked_of_what_was_mistaken() -> None:
+    questions = made_facts().user.questions
+    assert {question.kind for question in questions if question.last_change == "withdrawn"} >= {"current"}
+    assert not [question for question in questions if question.last_change == "withdrawn" and question.day]
+
+
+class ReadsInOwnWords(EmbeddedModel):
+    """Judges copy articles of what is told. The first that reads of told matters says that they were replaced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.misread = ""
+        self.redrafts = list[str]()
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        reply = await super().complete(request)
+        if request.labels.prompt == TELL and "<reading>" in request.messages[-1].content:
+            self.redrafts.append(request.messages[-1].content.partition("<reading>")[2])
+        if request.labels.prompt != READ:
+            return reply
+        text = reply.text.replace('"told ', '"told: the ')
+        if text != reply.text and not self.misread:
+            self.misread = text = text.replace('"told: ', '"replaced: ')
+        return replace(reply, text=text)
+
+
+def test_an_article_makes_no_other_reading_and_only_what_was_misread_goes_back_to_the_writer() -> None:
+    model = ReadsInOwnWords()
+    told = run(tell_life(made_facts().life, recipe=facts_recipe(), model=model))
+    refused = [vote for vote in told.gate_records if not vote.accepted]
+    assert len(refused) == len(model.redrafts) == 1
+    [vote] = refused
+    assert {label for label in vote.target if label in model.redrafts[0]} == {
+        label for label, read in vote.target.items() if read.startswith("told ")
+    }
 
 
 def test_noise_is_in_every_session_and_changes_no_fact() -> None:
