@@ -61,8 +61,9 @@ from assets.text.words import count_tokens
 
 REWRITTEN_QUERIES = 0.1  # of all: 6.2 of a base user's 60, as measured in planning's defaults
 NOISE_PER_CALL = 8  # messages of several periods, which a writer varies better side by side
-FIRST_HOUR = 7
-LAST_HOUR = 22
+FIRST_HOUR = 18  # Writers know a message's day alone, and tell what the day has brought.
+LAST_HOUR = 23
+WORKDAYS = 5
 SLOT_MINUTES = 10  # of which sessions have one each, so that no two begin at the same time
 SLOTS_PER_DAY = (LAST_HOUR - FIRST_HOUR) * 60 // SLOT_MINUTES
 
@@ -265,7 +266,7 @@ async def _in_style(user: UserContext, draft: QueryDraft, *, redraft: Redraft) -
 
 
 def times_on(days: Sequence[date], *, recipe: AMemGymRecipe, user_id: str) -> list[datetime]:
-    """Return a time between 7:00 and 22:00 on each of these days, which are in order; on one day they follow each other."""
+    """Return a time between 18:00 and 23:00 on each of these days, which are in order; on one day they follow each other."""
     rng = SeededRandom(recipe.world_seed, user_id, "times_on", days[0])
     times: list[datetime] = []
     for day, on_day in groupby(days):
@@ -277,11 +278,16 @@ def times_on(days: Sequence[date], *, recipe: AMemGymRecipe, user_id: str) -> li
 
 
 def initial_days(recipe: AMemGymRecipe, *, count: int, user_id: str) -> list[date]:
-    """Return the days of so many initial sessions, in order: in the weeks up to the start date."""
+    """Return the days of so many initial sessions, in order: Monday to Friday, in the weeks up to the start date.
+
+    Their writer knows no day, and tells of work done today as of an evening at home.
+    """
     rng = SeededRandom(recipe.world_seed, user_id, "session_times", 0)
     first = first_day_of_sessions(recipe, 0)
-    slots = rng.sample(range((recipe.start_date - first).days * SLOTS_PER_DAY), count)
-    return [first + timedelta(days=slot // SLOTS_PER_DAY) for slot in sorted(slots)]
+    days = [first + timedelta(days=later) for later in range((recipe.start_date - first).days)]
+    workdays = [day for day in days if day.isoweekday() <= WORKDAYS]
+    slots = rng.sample(range(len(workdays) * SLOTS_PER_DAY), count)
+    return [workdays[slot // SLOTS_PER_DAY] for slot in sorted(slots)]
 
 
 def summarize_sessions(sets: Sequence[SessionSet]) -> Metadata:
@@ -359,7 +365,7 @@ SESSION_QUERIES = Stage(
         "session_queries/check_exposure": PromptCalls(_own_readings, reading=290, writing=30, always=False),
         "session_queries/refine": PromptCalls(_session_count, always=False),
     },
-    version=9,
+    version=10,
     description=AssetDescription(
         group="texts",
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "

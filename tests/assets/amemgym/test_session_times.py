@@ -11,7 +11,7 @@ from tests.support.small import small_recipe
 
 @settings(max_examples=50)
 @given(start=st.dates(date(1990, 1, 1), date(2090, 1, 1)), count=st.integers(1, 60), user_id=st.text(max_size=5))
-def test_initial_sessions_lie_in_the_weeks_before_the_start_by_day_and_strictly_increase(
+def test_initial_sessions_are_on_evenings_of_workdays_in_the_weeks_before_the_start_and_strictly_increase(
     start: date, count: int, user_id: str
 ) -> None:
     recipe = small_recipe(start_date=start)
@@ -20,7 +20,7 @@ def test_initial_sessions_lie_in_the_weeks_before_the_start_by_day_and_strictly_
     assert [moment.date() for moment in times] == days == sorted(days)
     assert times == sorted(set(times))
     assert start - timedelta(weeks=3) < days[0] <= days[-1] < start
-    assert all(time(7) <= moment.time() < time(22) for moment in times)
+    assert all(time(18) <= moment.time() < time(23) and moment.weekday() < 5 for moment in times)
     assert times == times_on(days, recipe=recipe, user_id=user_id)
 
 
