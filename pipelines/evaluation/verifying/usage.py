@@ -1,5 +1,6 @@
 """What a finished run took, held against its rows: whom it asked, how often, with how many tokens, and at what price."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from assets.llm.ports import EndpointError
@@ -82,11 +83,18 @@ def unlikely_usage(run: FinishedRun) -> Iterator[str]:
     asked = sum(count_tokens(row.asked) + sum(map(count_tokens, row.memories)) for row in read)
     for what, texts, told in (
         ("input", asked, sum(row.input_tokens for row in read)),
-        ("output", sum(count_tokens(row.reply) for row in read), sum(row.output_tokens for row in read)),
+        ("output", sum(count_tokens(_said(run, row)) for row in read), sum(row.output_tokens for row in read)),
     ):
         if told < LEAST_SHARE * texts:
             yield f"the {what} tokens of its answers: {told:,} are told, and their texts alone have about {texts:,}"
     yield from _unlikely_prices(run)
+
+
+def _said(run: FinishedRun, row: AnswerRow) -> str:
+    """Return what the model itself wrote for an answer; an episode's row has what its tools returned beside it."""
+    if run.manifest.mode != "episode":
+        return row.reply
+    return " ".join(step["reply"] for step in json.loads(row.reply))
 
 
 def _rows_of_calls(run: FinishedRun) -> list[AnswerRow]:
