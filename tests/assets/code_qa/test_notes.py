@@ -169,7 +169,9 @@ def test_what_a_patch_breaks_was_executed_and_is_shown_with_the_patch() -> None:
         day = made.documents.facts[0].as_of
         assert day is not None
         value = patch.miss.result.text
-        text = told(Statement(subject=name, relation=WRONG_RESULT, value=value, as_of=day, status="plain"), world)
+        shown = Statement(subject=name, relation=WRONG_RESULT, value=value, as_of=day, status="plain")
+        text = told(shown, world)
+        assert world.expected(shown) == patch.behaviour.result.text != value
         assert f", with {name} applied:\n\n>>> {patch.behaviour.call}\n{value}\n" in text
         (fact,) = read_world_facts(text)
         assert (fact.relation, fact.value) == (WRONG_RESULT, value)

@@ -162,6 +162,22 @@ def test_each_fact_has_occasions_and_what_else_these_tell_is_of_the_same_subject
     check_occasions(WORLD.relations, WORLD.document_kinds, OCCASIONS.ordinary)
 
 
+def test_documents_are_of_working_days_and_formal_kinds_hear_of_nothing_beside() -> None:
+    for number in range(20):
+        for plan in make_cluster(WORLD, 3, path=("days", number)).plans:
+            day = plan.statements[0].as_of
+            assert day.weekday() < 5
+            assert (day.month, day.day) not in ((1, 1), (12, 25), (12, 26))
+            assert ("beside" in WORLD.material(plan)) == (plan.kind in ("letter", "memo"))
+
+
+def test_no_occasion_comes_again_in_a_cluster_before_the_others_of_its_relation() -> None:
+    for number in range(20):
+        plans = make_cluster(WORLD, 1, path=("plots", number)).plans
+        ordinary = [plan.occasion.replace(plan.subject, "") for plan in plans if plan.statements[0].status == "plain"]
+        assert len(set(ordinary)) == len(ordinary)
+
+
 def test_a_document_tells_one_fact_that_may_be_needed_and_at_most_one_that_its_occasion_brings() -> None:
     for number in range(20):
         for plan in make_cluster(WORLD, 4, path=("occasions", number)).plans:
