@@ -11,9 +11,9 @@ from assets.memory_items.world.relations import FactWorld, NameMaker, Relation, 
 from assets.recipe.document_tasks import Operation
 
 # Documents are of a few years, after all that they speak of.
-WRITTEN = days_of_years(2019, 2024)
-LATE = days_of_years(1991, 2016)
-OLD = days_of_years(1951, 1999)
+WRITTEN = days_of_years(2019, 2024, worked=True)
+LATE = days_of_years(1991, 2016, worked=True)
+OLD = days_of_years(1951, 1999, worked=True)
 # Each noun phrase ends in {x}: nested ones then read from left to right, however many hops there are.
 RELATIONS: tuple[Relation, ...] = (
     Relation("maker", "device", "firm", "{subject} is made by {value}", "the firm that makes {x}"),
@@ -175,7 +175,7 @@ class FictionalWorld(FactWorld):
         return paths
 
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
-        return OCCASIONS.of_status.get(status) or OCCASIONS.ordinary[relation.name]
+        return OCCASIONS.of_status.get(status) or OCCASIONS.of(relation.name, relation.subject)
 
     def causes_of(self, relation: Relation) -> Sequence[str]:
         return OCCASIONS.causes.get(relation.name, OCCASIONS.mistakes)
@@ -185,8 +185,8 @@ class FictionalWorld(FactWorld):
         rng = SeededRandom(plan.document_id, "material")
         names = NameMaker(rng, NAME_KINDS)
         people = {"writer": names.new("person"), "colleague": names.new("person")}
-        beside = rng.choice(OCCASIONS.beside)
-        return {**people, "town": names.new("place"), "written_on": spoken(plan.statements[0].as_of), "beside": beside}
+        written = {"town": names.new("place"), "written_on": spoken(plan.statements[0].as_of)}
+        return {**people, **written, **OCCASIONS.draw_beside(plan.kind, rng)}
 
 
 WORLD = FictionalWorld()

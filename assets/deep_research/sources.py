@@ -30,10 +30,10 @@ DR_SOURCES = Stage(
     name="dr_sources",
     record=TaskSources,
     make=write_sources,
-    version=11,
+    version=12,
     needs=(DR_WORLDS,),
     prompts=(WORLD.write_prompt,),
-    calls={WORLD.write_prompt: PromptCalls(_documents_per_task, reading=1350, writing=300)},
+    calls={WORLD.write_prompt: PromptCalls(_documents_per_task, reading=1800, writing=300)},
     description=AssetDescription(
         group="worlds",
         description="The documents of each task: letters, minutes, news, notices, memos and extracts of an invented "

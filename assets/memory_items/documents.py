@@ -37,6 +37,12 @@ def told_around(text: str, place: int) -> str:
     return text[start : end if end >= 0 else len(text)].strip()
 
 
+def opening_and(told: str, text: str) -> str:
+    """Return the opening paragraph of a text, whose names the others take up as "it", and what it tells elsewhere."""
+    opening = text.partition(PARAGRAPHS)[0].strip()
+    return told if told.startswith(opening) else f"{opening}{PARAGRAPHS}{told}"
+
+
 def _start_of_paragraph(text: str, place: int) -> int:
     before = text.rfind(PARAGRAPHS, 0, max(0, place))
     return before + len(PARAGRAPHS) if before >= 0 else 0

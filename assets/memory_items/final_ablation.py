@@ -14,7 +14,7 @@ from assets.memory_items.ablation import (
     expect_passed,
     in_parts,
 )
-from assets.memory_items.documents import TOKENIZER, ItemDocument, SizedItem, told_around
+from assets.memory_items.documents import TOKENIZER, ItemDocument, SizedItem, opening_and, told_around
 from assets.memory_items.facts import Fact
 from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion
 from assets.memory_items.turns import documents_in_view
@@ -115,11 +115,14 @@ def required_conditions(asked: TaskQuestion | MemoryTask) -> list[str]:
 def stating_document(fact: Fact, documents: Sequence[ItemDocument]) -> ItemDocument:
     """Return the fact's document with the paragraph of its value alone. Raises ItemFailed where the value is not there.
 
-    Of a session with an interpreter it has the paragraph before as well, which says when that was.
+    Of a session with an interpreter it has the paragraph before as well, which says when that was; and where the paragraph does
+    not name what it is about, the first one.
     """
     for document in documents:
         if fact.fact_id in document.facts and fact.stands_in(document.text):
-            return document.model_copy(update={"text": told_around(document.text, fact.start)})
+            told = told_around(document.text, fact.start)
+            is_named = fact.subject in f"{document.title}\n{told}"
+            return document.model_copy(update={"text": told if is_named else opening_and(told, document.text)})
     raise ItemFailed("rule_violated", f"The final bytes do not hold the fact {fact.relation} of {fact.subject!r}.")
 
 

@@ -73,6 +73,7 @@ class ServiceDesk(FactWorld):
     write_prompt = "td_sessions/write"
     standings = STANDINGS
     most_tokens = 360
+    meaning_told = True  # its matters are held or not: a name for them says less
     dated_titles = True
     copied_material = ("customer", "lookup")
     spare_clusters = 0.7  # its clusters have twice as many documents as those of a chain

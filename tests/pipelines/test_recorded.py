@@ -47,8 +47,8 @@ def runs(values: Iterable[object]) -> set[tuple[str, ...]]:
 
 
 def examples(recording: Recording) -> set[tuple[str, ...]]:
-    """What the examples of the recorded prompts say."""
-    return runs(part.text for prompt in recording.prompts() for part in prompt.parts[1:-1])
+    """What the examples of the recorded prompts answer. What they ask has occasions and phrases of the world itself."""
+    return runs(part.text for prompt in recording.prompts() for part in prompt.parts[2:-1:2])
 
 
 # Made for what there is: a recording is put into its folder whenever a model has been asked.

@@ -24,20 +24,25 @@ AWKWARD = re.compile(r"[.!?…](?=\s)|[\n\r`]|&lt;|&#91;")
 
 @dataclass(frozen=True)
 class TeamCode:
-    """A package as its team knows it. `functions` are symbols by spoken name; `executed`: results by subject and relation."""
+    """A package as its team knows it. `functions` are symbols by spoken name; `executed`: results by subject and relation.
+
+    `shown`: calls that the package shows itself, whose arguments go together.
+    """
 
     package: str
     functions: Mapping[str, CodeSymbol]
     behaviours: Sequence[Behaviour]
     patches: Mapping[str, "FunctionPatch"]
     executed: Mapping[tuple[str, str], str]
+    shown: frozenset[str]
 
     @classmethod
     def of(cls, sources: CodeSources, behaviours: Sequence[Behaviour]) -> Self:
         """Return what notes may tell of the package, with these of its calls."""
         tellable = keep_tellable(behaviours)
         functions = spoken_names([symbol for symbol in sources.symbols if symbol.kind == "function"])
-        return cls(sources.package.name, functions, tellable, patches_of(tellable), executed_values(behaviours))
+        shown = frozenset(f"{example.symbol_id}({', '.join(example.arguments)})" for example in sources.examples)
+        return cls(sources.package.name, functions, tellable, patches_of(tellable), executed_values(behaviours), shown)
 
     def function_of(self, name: str) -> str:
         """Return the spoken name of what a function, its id, a call or a patch is about; empty for another name."""

@@ -81,14 +81,14 @@ class TeamNames(NameMaker):
         for behaviour in code.behaviours:
             if behaviour.result.text not in taken and not any(name in behaviour.call for name in told):
                 free.append(behaviour)
-        self._behaviours = rng.shuffled(free)
+        self._behaviours = sorted(rng.shuffled(free), key=lambda behaviour: behaviour.call not in code.shown)
         unused: list[FunctionPatch] = []
         for patch in code.patches.values():
             if taken.isdisjoint((patch.name, *patch.values.values())) and not any(
                 name in patch.behaviour.call for name in told
             ):
                 unused.append(patch)
-        self._patches = rng.shuffled(unused)
+        self._patches = sorted(rng.shuffled(unused), key=lambda patch: patch.behaviour.call not in code.shown)
 
     def usable(self, name: str) -> bool:
         """Return True where no word of the name but its ending is in the code; of a ticket not its number."""

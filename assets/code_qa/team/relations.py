@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 
 from assets.memory_items.facts import Status
-from assets.memory_items.world.relations import Relation
+from assets.memory_items.world.relations import Days, Relation
 
 # Relations whose values were executed, and are never invented: what a call comes to, and what a changed function does to it.
 OUTCOME = "outcome"
@@ -30,8 +30,8 @@ HELD = (
 )
 COMPARED = ("batch", "freeze", "due", "drop", "input_limit", "removal")
 # Notes are of one summer, in which the packages are out, and what they plan is of the autumn after it.
-NOTED = (date(2026, 5, 4), date(2026, 9, 25))
-PLANNED = (date(2026, 9, 28), date(2026, 12, 18))
+NOTED = Days(date(2026, 5, 4), date(2026, 9, 25), worked=True)
+PLANNED = Days(date(2026, 9, 28), date(2026, 12, 18), worked=True)
 NUMBERS = (2110, 9870)  # of tickets and patches: none reads like a year, and no number of a decision does
 # Each noun phrase ends in {x}: nested ones then read from left to right.
 RELATIONS: tuple[Relation, ...] = (

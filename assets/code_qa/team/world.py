@@ -107,9 +107,12 @@ class TeamWorld(FactWorld):
         return rng.choice(rng.choice(list(filter(None, [kinds[0], *kinds]))))
 
     def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str] | None:
-        """Return the outcome of a call of the function that a note is about, if it is about one and shows none yet."""
-        function = self.code.function_of(hop.subject) or self.code.function_of(hop.value)
-        if not function or hop.relation in SHOWN:
+        """Return the outcome of a call of the function that a note is about, if it is about one and shows none yet.
+
+        A ticket or a patch has no call that goes well beside it: it would read as the one that fails.
+        """
+        function = hop.subject
+        if function not in self.code.functions or hop.relation in SHOWN:
             return None
         call = names.similar_name("call", function)
         return (self.relation(OUTCOME), call) if self.code.function_of(call) == function else None
@@ -120,7 +123,7 @@ class TeamWorld(FactWorld):
         return not about_function or relation.value not in CODE_KINDS or relation.name in EXECUTED
 
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
-        return OCCASIONS.ordinary[relation.name]
+        return OCCASIONS.of(relation.name, relation.subject)
 
     def causes_of(self, relation: Relation) -> Sequence[str]:
         return OCCASIONS.causes.get(relation.name) or OCCASIONS.causes.get(relation.value, ())
@@ -138,12 +141,16 @@ class TeamWorld(FactWorld):
     def runs_with(self, statement: Statement) -> Mapping[str, str]:
         return {"applied": statement.subject} if statement.subject in self.code.patches else {}
 
+    def expected(self, statement: Statement) -> str:
+        patch = self.code.patches.get(statement.subject)
+        return patch.behaviour.result.text if patch else ""
+
     def material(self, plan: DocumentPlan) -> Mapping[str, str]:
         """A note is signed, dated with the latest day that it speaks of, and quotes the function that it is about, if any."""
         rng = SeededRandom(plan.document_id, "material")
         author, colleague = rng.sample(WRITERS, 2)
         written_on = spoken(max(statement.as_of for statement in plan.statements))
-        people = {"author": author, "colleague": colleague, "written_on": written_on, "beside": rng.choice(OCCASIONS.beside)}
+        people = {"author": author, "colleague": colleague, "written_on": written_on, **OCCASIONS.draw_beside(plan.kind, rng)}
         about = [statement for statement in plan.statements if statement.relation not in SHOWN]
         for statement in (*about, *plan.statements):
             function = self.code.function_of(statement.subject) or self.code.function_of(statement.value)

@@ -5,6 +5,7 @@ Filler is made of whole clusters of other entities, so that nothing but the enti
 
 import hashlib
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -89,6 +90,7 @@ class _ClusterMaker:
         self._paths = world.paths(self._rng, hops, operation)
         self._relations = list(dict.fromkeys(itertools.chain.from_iterable(self._paths)))
         self._plans: list[DocumentPlan] = []
+        self._occasions = Counter[Occasion]()
 
     def cluster(self) -> FactCluster:
         """Plan all documents; their order tells nothing."""
@@ -318,7 +320,7 @@ class _ClusterMaker:
         # What says who is meant is about that person.
         about = hop.subject if relation is not self._world.found_by else hop.value
         kind = relation.subject if relation is not self._world.found_by else relation.value
-        occasion = self._rng.choice(self._world.occasions_of(relation, status))
+        occasion = self._draw_occasion(relation, status)
         said.extend(self._asides(hop, said[0], occasion, about=about, kind=kind))
         number = len(self._plans)
         document_id = hashlib.sha256("\x1f".join(map(str, (*self._path, number))).encode()).hexdigest()[:12]
@@ -331,6 +333,16 @@ class _ClusterMaker:
             statements=tuple(self._rng.shuffled(said)),
         )
         self._plans.append(plan)
+
+    def _draw_occasion(self, relation: Relation, status: Status) -> Occasion:
+        """Return one of those that the cluster has least: a plot that comes again is no coincidence to who reads all."""
+        occasions = self._world.occasions_of(relation, status)
+        if self._world.settles_with_several:  # what goes on in its sessions is no plot
+            return self._rng.choice(occasions)
+        fewest = min(self._occasions[occasion] for occasion in occasions)
+        drawn = self._rng.choice([occasion for occasion in occasions if self._occasions[occasion] == fewest])
+        self._occasions[drawn] += 1
+        return drawn
 
     def _asides(self, hop: Hop, main: Statement, occasion: Occasion, *, about: str, kind: str) -> Iterator[Statement]:
         """Yield other statements about a subject, and some about others, of relations that no chain has."""

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
@@ -14,6 +14,8 @@ from assets.records.answers import AnswerKind, read_date
 
 PLAIN_KINDS = frozenset(get_args(AnswerKind)) - {"name"}  # of values that have no relations of their own
 DAYS_OFF = 400  # by which dates of one thing differ at most
+SATURDAY = 5
+HOLIDAYS = ((1, 1), (12, 25), (12, 26))
 # Spelled out, because calendar.month_name follows the locale.
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 # Syllables of names.
@@ -24,13 +26,22 @@ GIVEN_ENDS = ("a", "an", "e", "el", "en", "ia", "im", "in", "is", "o", "or", "us
 FAMILY_ENDS = ("ack", "aly", "ard", "ek", "ell", "enko", "idge", "ini", "ober", "ova", "sen", "wick")
 
 
-Days = tuple[date, date]  # the first and the last
+class Days(NamedTuple):
+    """The days from the first to the last; of these only those on which offices and teams work, where `worked` is True."""
+
+    first: date
+    last: date
+    worked: bool = False
+
+    def has(self, day: date) -> bool:
+        """Return True for a day of this kind; it may lie before the first or after the last."""
+        return not self.worked or (day.weekday() < SATURDAY and (day.month, day.day) not in HOLIDAYS)
 
 
-def days_of_years(first: int, last: int) -> Days:
+def days_of_years(first: int, last: int, *, worked: bool = False) -> Days:
     """Return the days of these years, each of 365 days."""
     begin = date(first, 1, 1)
-    return begin, begin + timedelta(days=365 * (last - first + 1) - 1)
+    return Days(begin, begin + timedelta(days=365 * (last - first + 1) - 1), worked)
 
 
 # Of documents, where a world has no days of its own: years to come, so that no date stands in a model's training.
@@ -72,9 +83,11 @@ class Relation:
 
 
 def random_date(rng: SeededRandom, days: Days = DAYS) -> date:
-    """Return a day from the first of these to the last."""
-    first, last = days
-    return first + timedelta(days=rng.integer_below((last - first).days + 1))
+    """Return one of these days."""
+    while True:
+        day = days.first + timedelta(days=rng.integer_below((days.last - days.first).days + 1))
+        if days.has(day):
+            return day
 
 
 def spoken(day: date) -> str:
@@ -95,7 +108,7 @@ def nearby_values(relation: Relation, value: str, count: int, *, rng: SeededRand
     found: list[int] = []
     while len(found) < count:
         other = amount + 1 + rng.integer_below(most) if rng.bernoulli(0.5) else amount - 1 - rng.integer_below(most)
-        if other not in found:
+        if other not in found and (relation.value != "date" or relation.days.has(date.fromordinal(other))):
             found.append(other)
     if relation.value == "date":
         return [spoken(date.fromordinal(one)) for one in found]
@@ -196,6 +209,7 @@ class FactWorld(ABC):
     holds no more. `written_counts`: whether in a third of conflicts an earlier certified value counts against a later plain
     one. `undoing`: by relation the relation of a value that was taken back; each subject has one such value.
     `standings` are the words by which a writer is told how sure a document is of a fact; what has none simply is so.
+    `meaning_told`: whether a writer is told the whole meaning of a relation, and not its phrase alone, which is no sentence.
     `dated_titles`: whether a title has the day of the document, and no name or value. `spare_clusters`: times as many clusters
     as are needed for filler, as some have a name of the task's own chain. `most_tokens`: of a text, so that what is needed fits
     into what a memory gives back. `copied_material`: names of the material that each text has letter by letter. `days`: the
@@ -204,6 +218,7 @@ class FactWorld(ABC):
 
     write_prompt: str
     standings: Mapping[Status, str]
+    meaning_told: bool = False
     dated_titles: bool = False
     spare_clusters: float = 1.3
     most_tokens: int
@@ -263,6 +278,10 @@ class FactWorld(ABC):
     def runs_with(self, statement: Statement) -> Mapping[str, str]:
         """Return what has to be named where the session of a statement stands, by what it is."""
         return {}
+
+    def expected(self, statement: Statement) -> str:
+        """Return what the call of a statement that is shown gives where nothing is wrong; empty where that is what it gave."""
+        return ""
 
     def belongs_with(self, relation: Relation, hop: Hop) -> bool:
         """Return True where a document of such a hop may state this relation of its subject as well."""

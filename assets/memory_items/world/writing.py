@@ -11,7 +11,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
-from assets.memory_items.documents import LABEL_WORDS, Role, told_around
+from assets.memory_items.documents import LABEL_WORDS, Role, opening_and, told_around
 from assets.memory_items.facts import UNDONE, DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
 from assets.memory_items.world.relations import FactWorld, Relation, spoken
 from assets.recipe.document_tasks import DocumentTaskRecipe
@@ -134,16 +134,19 @@ class PlannedText:
         day = spoken(statement.as_of) if is_dated else ""
         if self.world.is_shown(statement):
             run_on = {"run_on": day} if day else {}
-            return {"session": self.world.session(statement), **run_on, **self.world.runs_with(statement)}
-        said = said_plainly(self.world.relation(statement.relation), statement)
+            expected = self.world.expected(statement)
+            wrong = {"expected": expected} if expected else {}
+            return {"session": self.world.session(statement), **run_on, **self.world.runs_with(statement), **wrong}
+        relation = self.world.relation(statement.relation)
+        said = said_plainly(relation, statement) if self.world.meaning_told else named_alone(relation)
         fact = {"fact": said, "name": statement.subject, "value": statement.value}
         if day:
             fact["day"] = day
         if statement.status in self.world.standings:
             fact["standing"] = self.world.standings[statement.status]
-        causes = self.world.causes_of(self.world.relation(statement.relation))
-        # Hearsay takes the place of nothing, though the later of two may count.
-        if causes and statement.is_new and statement.status != "unconfirmed":
+        causes = self.world.causes_of(relation)
+        # Hearsay takes the place of nothing, though the later of two may count; a certificate gives no reasons.
+        if causes and statement.is_new and statement.status == "plain":
             fact["because"] = SeededRandom(self.plan.document_id, "because").choice(causes)
         return fact
 
@@ -187,7 +190,8 @@ class PlannedText:
             session = self.world.session(statement)
             return f"Copy this session letter by letter, as a paragraph behind one that has {named}:\n{session}"
         wanted = f"{statement.subject}, {statement.value} and {spoken(statement.as_of)}"
-        return f"One paragraph must have {wanted}, letter by letter; the title may have the name or the day in its place."
+        elsewhere = "the title" if self.world.asides_elsewhere else "the title or the first paragraph"
+        return f"One paragraph must have {wanted}, letter by letter; {elsewhere} may have the name or the day in its place."
 
     def _title_problems(self, title: str) -> Iterator[str]:
         if not self.world.dated_titles:
@@ -226,7 +230,9 @@ class PlannedText:
         found: dict[Statement, tuple[int, int]] = {}
         for statement in self.plan.statements:
             for start, end in self._values_in(text.text, statement):
-                around = f"{text.title}\n{told_around(text.text, start)}"
+                told = told_around(text.text, start)
+                # Where nothing is told of others, what is named at the beginning is meant by "it".
+                around = f"{text.title}\n{told if self.world.asides_elsewhere else opening_and(told, text.text)}"
                 if (start, end) not in found.values() and self._is_told(statement, around):
                     found[statement] = (start, end)
                     break
@@ -259,6 +265,11 @@ class PlannedText:
 def said_plainly(relation: Relation, statement: Statement) -> str:
     """Return the relation's meaning with the statement's subject and value in it."""
     return relation.meaning.replace("{subject}", statement.subject).replace("{value}", statement.value)
+
+
+def named_alone(relation: Relation) -> str:
+    """Return the phrase with dots for the subject: what is told in parts is not copied as a sentence."""
+    return relation.phrase.replace("{x}", "...")
 
 
 def placed_facts(document: SourceDocument, world: FactWorld) -> list[Fact]:

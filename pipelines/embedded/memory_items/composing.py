@@ -12,7 +12,7 @@ import yaml
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import Statement, Status
 from assets.memory_items.world.relations import Relation
-from assets.memory_items.world.writing import said_plainly
+from assets.memory_items.world.writing import named_alone, said_plainly
 from pipelines.embedded.task import PromptTask
 
 SLOT = re.compile(r"\{([\w ]+)\}")
@@ -62,7 +62,7 @@ class Speech:
         """Return the relation that a fact of a request states. Raises ValueError for one of another world."""
         for relation in self.relations:
             known = Statement(subject=fact["name"], relation=relation.name, value=fact["value"], as_of=date.min, status="plain")
-            if said_plainly(relation, known) == fact["fact"]:
+            if fact["fact"] in (named_alone(relation), said_plainly(relation, known)):
                 return relation
         raise ValueError(f"This model knows no relation by which {fact['fact']!r}.")
 

@@ -84,7 +84,8 @@ class DocumentItem(AskedQuestion):
         documents = list(self.sized.documents)
         needed = dict[str, list[str]]()
         for fact in self.task.hops:
-            needed.setdefault(fact.document_id, []).append(stating_document(fact, documents).text)
+            paragraphs_of_fact = stating_document(fact, documents).text.split(PARAGRAPHS)
+            needed.setdefault(fact.document_id, []).extend(paragraphs_of_fact)
         return Evidence(PerceivedTexts.of(self.events, parts=paragraphs), list(needed.values()))
 
     @property

@@ -117,8 +117,8 @@ def test_the_examples_of_the_prompt_obey_its_rules() -> None:
             if "session" in fact:
                 assert paragraphs[paragraphs.index(fact["session"]) - 1].endswith(":")
                 continue
-            wanted = (fact["name"], fact["value"])
-            assert any(all(word in paragraph for word in wanted) for paragraph in paragraphs)
+            told = [f"{paragraphs[0]}\n{paragraph}" for paragraph in paragraphs if fact["value"] in paragraph]
+            assert any(fact["name"] in around for around in told)
         assert json.loads(given["material"])["written_on"] in text.title
         assert given["subject"] not in text.title
 
@@ -169,7 +169,9 @@ def test_what_a_patch_breaks_was_executed_and_is_shown_with_the_patch() -> None:
         day = made.documents.facts[0].as_of
         assert day is not None
         value = patch.miss.result.text
-        text = told(Statement(subject=name, relation=WRONG_RESULT, value=value, as_of=day, status="plain"), world)
+        shown = Statement(subject=name, relation=WRONG_RESULT, value=value, as_of=day, status="plain")
+        text = told(shown, world)
+        assert world.expected(shown) == patch.behaviour.result.text != value
         assert f", with {name} applied:\n\n>>> {patch.behaviour.call}\n{value}\n" in text
         (fact,) = read_world_facts(text)
         assert (fact.relation, fact.value) == (WRONG_RESULT, value)
@@ -290,7 +292,8 @@ def test_no_number_of_a_decision_reads_like_a_year_in_a_note() -> None:
 def test_what_notes_plan_comes_after_the_notes_and_within_months() -> None:
     planned = [relation.days for relation in RELATIONS if relation.value == "date"]
     assert planned
-    assert all(TeamWorld.days[1] < first and (last - TeamWorld.days[0]).days < 240 for first, last in planned)
+    noted = TeamWorld.days
+    assert all(noted.last < days.first and (days.last - noted.first).days < 240 for days in planned)
 
 
 def test_a_function_goes_by_its_bare_name_where_no_other_has_it_and_it_is_no_plain_word() -> None:

@@ -12,7 +12,7 @@ from assets.deep_research.sources import write_sources
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.world.clusters import make_cluster
-from assets.memory_items.world.writing import DocumentWriter, PlannedText, WrittenText, said_plainly
+from assets.memory_items.world.writing import DocumentWriter, PlannedText, WrittenText, named_alone
 from assets.records.answers import read_date
 from pipelines.embedded.task import BLOCK
 from prompts.catalogue import load_prompt
@@ -49,7 +49,8 @@ def problems(text: str, *, title: str = "A letter", plan: DocumentPlan = PLAN) -
         (TOLD.replace("Quillon", "Quilon"), "One paragraph must have"),
         (TOLD.replace("4 May", "5 May"), "One paragraph must have"),
         (TOLD.replace("Kume 34", "it"), "One paragraph must have"),
-        (TOLD.replace(", says", "\n\nSo says"), "One paragraph must have"),
+        (f"Kume 34, 4 May 2033.\n\nA clasp is needed.\n\nIt is from Quillon Works.\n\n{REST}", ""),
+        (f"A clasp is needed.\n\nKume 34, 4 May 2033.\n\nIt is from Quillon Works.\n\n{REST}", "One paragraph must have"),
         (TOLD + "It cost 512 crowns.", "The number 512"),
         (TOLD + "All else is irrelevant.", "the word 'irrelevant'"),
         (TOLD + "It is not from Brask Mills.", "Another document tells of Brask Mills"),
@@ -57,7 +58,7 @@ def problems(text: str, *, title: str = "A letter", plan: DocumentPlan = PLAN) -
         (TOLD + REST * 3, "tokens"),
     ],
 )
-def test_a_text_has_every_fact_in_one_paragraph_and_nothing_of_other_documents(text: str, problem: str) -> None:
+def test_a_text_names_what_each_value_is_of_beside_it_or_first_and_nothing_of_other_documents(text: str, problem: str) -> None:
     assert problem in problems(text)
     assert bool(problems(text)) == bool(problem)
 
@@ -86,7 +87,7 @@ def test_a_text_that_lacks_a_fact_is_sent_back_and_the_mended_one_is_taken() -> 
 
 def test_the_examples_of_the_prompt_obey_its_rules() -> None:
     examples = load_prompt(WORLD.write_prompt).parts[1:-1]
-    assert len(examples) == 4
+    assert len(examples) == 6
     for request, reply in zip(examples[::2], examples[1::2], strict=True):
         given: dict[str, Any] = {match["tag"]: match["body"] for match in BLOCK.finditer(request.text)}
         statements = [statement_of(fact) for fact in json.loads(given["facts"])]
@@ -106,9 +107,8 @@ def statement_of(fact: dict[str, str]) -> Statement:
     statuses = {words: status for status, words in WORLD.standings.items()}
     rest: dict[str, Any] = {"status": statuses[fact["standing"]], "as_of": day_of(fact["day"]), "is_new": "because" in fact}
     for relation in RELATIONS:
-        statement = Statement(subject=fact["name"], relation=relation.name, value=fact["value"], **rest)
-        if said_plainly(relation, statement) == fact["fact"]:
-            return statement
+        if named_alone(relation) == fact["fact"]:
+            return Statement(subject=fact["name"], relation=relation.name, value=fact["value"], **rest)
     raise LookupError(fact["fact"])
 
 
@@ -160,6 +160,22 @@ def test_the_embedded_model_tells_facts_in_many_ways_in_documents_that_are_about
 
 def test_each_fact_has_occasions_and_what_else_these_tell_is_of_the_same_subject() -> None:
     check_occasions(WORLD.relations, WORLD.document_kinds, OCCASIONS.ordinary)
+
+
+def test_documents_are_of_working_days_and_formal_kinds_hear_of_nothing_beside() -> None:
+    for number in range(20):
+        for plan in make_cluster(WORLD, 3, path=("days", number)).plans:
+            day = plan.statements[0].as_of
+            assert day.weekday() < 5
+            assert (day.month, day.day) not in ((1, 1), (12, 25), (12, 26))
+            assert ("beside" in WORLD.material(plan)) == (plan.kind in ("letter", "memo"))
+
+
+def test_no_occasion_comes_again_in_a_cluster_before_the_others_of_its_relation() -> None:
+    for number in range(20):
+        plans = make_cluster(WORLD, 1, path=("plots", number)).plans
+        ordinary = [plan.occasion.replace(plan.subject, "") for plan in plans if plan.statements[0].status == "plain"]
+        assert len(set(ordinary)) == len(ordinary)
 
 
 def test_a_document_tells_one_fact_that_may_be_needed_and_at_most_one_that_its_occasion_brings() -> None:
