@@ -12,6 +12,7 @@ import pytest
 from assets.records.estimate import Estimate
 from dataset_card.amemgym.reference.data_json import data_json
 from pipelines.evaluation.folder import FinishedRun
+from pipelines.evaluation.records import ErrorRow
 from pipelines.experiments.scoring.board_tables import board_sections
 from pipelines.experiments.scoring.gate import (
     Baseline,
@@ -63,6 +64,16 @@ def test_a_memory_that_forgets_is_worse_in_another_group_and_both_reports_say_so
     suite = ElementTree.fromstring(junit_report(result, {"dataset": "rehearsal"}))
     assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
     assert [failure.get("message") for failure in suite.iter("failure")] == [result.problem]
+
+
+def test_a_gate_says_first_that_users_were_lost_and_why(keeps_all: FinishedRun) -> None:
+    errors = (ErrorRow(item_id="ada", sentence="ada: the disk is full."), ErrorRow(item_id="ben", sentence="ben: it too."))
+    lost = replace(keeps_all, results=keeps_all.results.model_copy(update={"errors": errors}))
+    told = gate(lost, baseline_of(keeps_all), margin=0.1).sentence
+    assert told.startswith(
+        "2 users could not be evaluated to the end, and their other questions count as wrong: ada: the disk is full. "
+        "The memory is no worse"
+    )
 
 
 def test_a_baseline_no_better_than_no_memory_breaks_the_gate_itself(keeps_all: FinishedRun, tmp_path: Path) -> None:

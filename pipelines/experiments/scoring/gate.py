@@ -85,11 +85,15 @@ class GateCheck(Record):
 
 @dataclass(frozen=True)
 class GateResult:
-    """The memory's own check, and the two controls: the needed facts in its place, and nothing."""
+    """The memory's own check, and the two controls: the needed facts in its place, and nothing.
+
+    `unfinished` says which users or tasks were not evaluated to the end, and why.
+    """
 
     memory: GateCheck
     controls: tuple[GateCheck, ...]
     margin: float
+    unfinished: str = ""
 
     @property
     def checks(self) -> tuple[GateCheck, ...]:
@@ -110,7 +114,11 @@ class GateResult:
 
     @property
     def sentence(self) -> str:
-        """Say what is shown of the memory."""
+        """Say what is shown of the memory, after what hindered its run."""
+        return f"{self.unfinished} {self._shown}".strip()
+
+    @property
+    def _shown(self) -> str:
         difference = self.memory.difference
         shown = f"{format_estimate(difference)}, one-sided 95 %"
         if self.memory.verdict == "worse":
@@ -219,7 +227,15 @@ def gate(run: FinishedRun, baseline: Baseline, *, margin: float) -> GateResult:
     own = _check("the memory", run, baseline, kind="question", margin=margin)
     oracle = _check("the needed facts alone", run, baseline, kind="facts", margin=margin)
     nothing = _check("no memory", run, baseline, kind="no_memory", margin=margin)
-    return GateResult(own, (oracle, nothing.model_copy(update={"must_be_worse": True})), margin)
+    return GateResult(own, (oracle, nothing.model_copy(update={"must_be_worse": True})), margin, _unfinished(run))
+
+
+def _unfinished(run: FinishedRun) -> str:
+    errors = run.results.errors
+    if not errors:
+        return ""
+    lost = counted(len(errors), run.manifest.noun)
+    return f"{lost} could not be evaluated to the end, and their other questions count as wrong: {errors[0].sentence}"
 
 
 def _check(name: str, run: FinishedRun, baseline: Baseline, *, kind: AskKind, margin: float) -> GateCheck:
