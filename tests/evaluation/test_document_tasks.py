@@ -149,7 +149,8 @@ def test_a_run_goes_on_after_the_tasks_that_are_done(tmp_path: Path) -> None:
         finish(replace(work(tmp_path, "full-history", data=data, model=Counting(calls_left=8)), items_at_once=1))
     model = Counting()
     finished = finish(work(tmp_path, "full-history", data=data, model=model))
-    assert len(model.asked) == 2  # of the second task alone: its own question, and that of the first
+    # Of the second task alone: its own question, and that of the first; and what was under way beside them when the model went.
+    assert len(model.asked) in (2, 3)
     assert finished.results == evaluated(tmp_path / "at once", "full-history", data=data).results
 
 
