@@ -4,10 +4,10 @@ In English alone: in other languages judges read for it. The rules would rather 
 """
 
 import re
+from calendar import SUNDAY
 from collections.abc import Sequence
 from datetime import date
 
-SUNDAY = 6
 CLOSED = (
     r"(?:office|clinic|dentist|doctor|pediatrician|orthodontist|optician|vet|bank|school|kindergarten|post office|town hall"
     r"|city hall|courthouse|notary|registry|agency)(?:['’]s(?: office)?)?"

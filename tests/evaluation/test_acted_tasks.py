@@ -17,6 +17,7 @@ from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.records import AnswerRow, RecallAt
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.evaluation.verifying.graded import GradedQuestions
+from pipelines.evaluation.verifying.usage import unlikely_usage
 from pipelines.memories.contract import MemorySpec
 from pipelines.opening.models import open_client
 from pipelines.resources.llm.model_api import OpenAiChat
@@ -191,8 +192,12 @@ def test_the_same_episode_is_acted_over_http_with_native_tool_calls_and_without(
                 return await client.complete(replace(request, model=model_name()))
 
         work = run_of(tmp_path, Served(), data=tasks(), spec=spec, native_tools=native_tools, recall_at="start", conditions=())
-        row = next(row for row in finish(work).answers if row.kind == "question")
+        finished = finish(work)
+    row = next(row for row in finished.answers if row.kind == "question")
     assert row.status == "right"
+    changed = replace(finished, answers=[row.model_copy(update={"reply": "no episode"})])
+    for acted in (finished, changed):  # what tools returned is no output of the agent, and a changed row has no steps to read
+        assert not [sentence for sentence in unlikely_usage(acted) if "output tokens" in sentence]
     assert {step.did for step in read_episode(row.reply)} == {"looked", "wrote", "said", "finished"}
     assert work.manifest.native_tools is native_tools
 

@@ -74,6 +74,9 @@ def test_a_gate_says_first_that_users_were_lost_and_why(keeps_all: FinishedRun) 
         "2 users could not be evaluated to the end, and their other questions count as wrong: ada: the disk is full. "
         "The memory is no worse"
     )
+    broken = gate(lost, baseline_of(lost), margin=0.1)
+    nothing = replace(broken, controls=(broken.controls[1].model_copy(update={"verdict": "no worse"}),))
+    assert nothing.problem.startswith("2 users could not be evaluated to the end")
 
 
 def test_a_baseline_no_better_than_no_memory_breaks_the_gate_itself(keeps_all: FinishedRun, tmp_path: Path) -> None:

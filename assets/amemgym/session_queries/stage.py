@@ -1,6 +1,7 @@
 """Stage 7: from states and events, the first utterance of every session, with its exposure gate (section 3.1; App. C.3)."""
 
 import asyncio
+from calendar import SATURDAY
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -63,9 +64,8 @@ REWRITTEN_QUERIES = 0.1  # of all: 6.2 of a base user's 60, as measured in plann
 NOISE_PER_CALL = 8  # messages of several periods, which a writer varies better side by side
 FIRST_HOUR = 18  # Writers know a message's day alone, and tell what the day has brought.
 LAST_HOUR = 23
-WORKDAYS = 5
-SLOT_MINUTES = 10  # of which sessions have one each, so that no two begin at the same time
-SLOTS_PER_DAY = (LAST_HOUR - FIRST_HOUR) * 60 // SLOT_MINUTES
+MINUTES_PER_DAY = (LAST_HOUR - FIRST_HOUR) * 60
+SLOTS_PER_DAY = MINUTES_PER_DAY // 10  # of which sessions have one each, so that no two begin at the same time
 
 
 @dataclass(frozen=True)
@@ -270,9 +270,12 @@ def times_on(days: Sequence[date], *, recipe: AMemGymRecipe, user_id: str) -> li
     rng = SeededRandom(recipe.world_seed, user_id, "times_on", days[0])
     times: list[datetime] = []
     for day, on_day in groupby(days):
+        count = len(list(on_day))
+        slots = max(SLOTS_PER_DAY, count)
+        slot_minutes = MINUTES_PER_DAY // slots
         # Slots are drawn without repetition, so times differ whatever minute is drawn within them.
-        for slot in sorted(rng.sample(range(SLOTS_PER_DAY), len(list(on_day)))):
-            minutes = slot * SLOT_MINUTES + rng.integer_below(SLOT_MINUTES)
+        for slot in sorted(rng.sample(range(slots), count)):
+            minutes = slot * slot_minutes + rng.integer_below(slot_minutes)
             times.append(datetime.combine(day, time(FIRST_HOUR)) + timedelta(minutes=minutes, seconds=rng.integer_below(60)))
     return times
 
@@ -285,7 +288,7 @@ def initial_days(recipe: AMemGymRecipe, *, count: int, user_id: str) -> list[dat
     rng = SeededRandom(recipe.world_seed, user_id, "session_times", 0)
     first = first_day_of_sessions(recipe, 0)
     days = [first + timedelta(days=later) for later in range((recipe.start_date - first).days)]
-    workdays = [day for day in days if day.isoweekday() <= WORKDAYS]
+    workdays = [day for day in days if day.weekday() < SATURDAY]
     slots = rng.sample(range(len(workdays) * SLOTS_PER_DAY), count)
     return [workdays[slot // SLOTS_PER_DAY] for slot in sorted(slots)]
 

@@ -3,6 +3,7 @@
 All days follow from the recipe's seed, so that every prompt can name them before anything is written.
 """
 
+from calendar import SUNDAY
 from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache
@@ -12,11 +13,12 @@ from dateutil.relativedelta import relativedelta
 from assets.amemgym.records.state import StateSchema
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.text.closed_places import SUNDAY
 
 WEEKS_BEFORE_START = 3  # in which the initial sessions lie, for that period has no start
 FEWEST_DAYS_LATER = 2  # from an event to the message about it: what follows from it has to show
 MOST_DAYS_LATER = 10
+# Spelled out, because calendar.day_name and strftime follow the locale, and prompts are the same on every machine.
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def period_dates(recipe: AMemGymRecipe, index: int) -> tuple[date, date]:
@@ -62,7 +64,7 @@ def change_days(schema: StateSchema, recipe: AMemGymRecipe, index: int) -> dict[
 
 def with_weekday(day: date | None) -> str:
     """Return a day as prompts show it: a writer who does not know that it is a Saturday sends somebody to the office."""
-    return f"{day:%Y-%m-%d, %A}" if day else "unknown"
+    return f"{day:%Y-%m-%d}, {WEEKDAYS[day.weekday()]}" if day else "unknown"
 
 
 def message_days(days: Sequence[date], *, end: date, rng: SeededRandom) -> list[date]:

@@ -13,7 +13,7 @@ from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpda
 from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
-from assets.amemgym.state_trajectory.days import change_days, period_dates, with_weekday
+from assets.amemgym.state_trajectory.days import WEEKDAYS, change_days, period_dates, with_weekday
 from assets.amemgym.state_trajectory.quality import change_counts, earlier_values, ping_pongs
 from assets.amemgym.state_trajectory.story_reading import (
     StoryReader,
@@ -116,7 +116,7 @@ async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, 
         state_schema=offered,
         current_state=trajectory.state,
         earlier_values=earlier_values(trajectory.periods),
-        change_days={name: f"{days[name]:%m-%d, %a}" for name in offered},
+        change_days={name: f"{days[name]:%m-%d}, {WEEKDAYS[days[name].weekday()][:3]}" for name in offered},
         period={"step": index, "steps": trajectory.recipe.num_periods, "from": str(start), "to": str(end)},
         num_changes=max(least, min(trajectory.recipe.num_changes_per_period, most)),
         max_changes_per_state=trajectory.recipe.max_changes_per_state,

@@ -1,6 +1,7 @@
 """Invented worlds: relations of subjects to values, and the names, numbers and dates that stand for both."""
 
 from abc import ABC, abstractmethod
+from calendar import SATURDAY
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -14,7 +15,6 @@ from assets.records.answers import AnswerKind, read_date
 
 PLAIN_KINDS = frozenset(get_args(AnswerKind)) - {"name"}  # of values that have no relations of their own
 DAYS_OFF = 400  # by which dates of one thing differ at most
-SATURDAY = 5
 HOLIDAYS = ((1, 1), (12, 25), (12, 26))
 # Spelled out, because calendar.month_name follows the locale.
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905

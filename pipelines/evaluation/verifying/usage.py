@@ -1,7 +1,8 @@
 """What a finished run took, held against its rows: whom it asked, how often, with how many tokens, and at what price."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assets.llm.ports import EndpointError
 from assets.llm.usage import NANO, Usage
@@ -15,6 +16,15 @@ from prompts.catalogue import load_prompt, prompt_names
 
 OF_ROWS = ("interview", "baselines")  # purposes whose calls are those of the answers
 LEAST_SHARE = 1 / 3  # of the tokens that texts have by our estimate: no tokenizer needs fewer
+
+
+class _Step(BaseModel):
+    """Of a step of an episode, what this module reads; it knows no world."""
+
+    reply: str
+
+
+STEPS = TypeAdapter(list[_Step])
 
 
 def asked_problems(run: FinishedRun) -> Iterator[str]:
@@ -94,7 +104,10 @@ def _said(run: FinishedRun, row: AnswerRow) -> str:
     """Return what the model itself wrote for an answer; an episode's row has what its tools returned beside it."""
     if run.manifest.mode != "episode":
         return row.reply
-    return " ".join(step["reply"] for step in json.loads(row.reply))
+    try:
+        return " ".join(step.reply for step in STEPS.validate_json(row.reply))
+    except ValidationError:  # a row that was changed, of which the grading says so
+        return ""
 
 
 def _rows_of_calls(run: FinishedRun) -> list[AnswerRow]:

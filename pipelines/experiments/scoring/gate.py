@@ -105,7 +105,7 @@ class GateResult:
         for control in self.controls:
             if not control.as_expected:
                 came = "is not shown to be" if control.must_be_worse else "is"
-                return (
+                return self._after_what_was_lost(
                     f"The gate itself is broken: {control.name} scores {control.score:.3f} and {came} worse than the baseline, "
                     "so nothing follows for the memory. Take a release on which the baseline lies between no memory and the "
                     "needed facts."
@@ -115,7 +115,10 @@ class GateResult:
     @property
     def sentence(self) -> str:
         """Say what is shown of the memory, after what hindered its run."""
-        return f"{self.unfinished} {self._shown}".strip()
+        return self._after_what_was_lost(self._shown)
+
+    def _after_what_was_lost(self, sentence: str) -> str:
+        return f"{self.unfinished} {sentence}".strip()
 
     @property
     def _shown(self) -> str:

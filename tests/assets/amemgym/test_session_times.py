@@ -24,6 +24,12 @@ def test_initial_sessions_are_on_evenings_of_workdays_in_the_weeks_before_the_st
     assert times == times_on(days, recipe=recipe, user_id=user_id)
 
 
+def test_a_day_with_more_sessions_than_an_evening_has_slots_still_has_a_time_for_each() -> None:
+    times = times_on([date(2020, 1, 1)] * 80, recipe=small_recipe(), user_id="u")
+    assert times == sorted(set(times))
+    assert all(time(18) <= moment.time() < time(23) for moment in times)
+
+
 def test_users_days_and_seeds_have_times_of_their_own() -> None:
     def drawn(day: int = 1, user_id: str = "u", seed: int = 1) -> time:
         (moment,) = times_on([date(2020, 1, day)], recipe=small_recipe(seed=seed), user_id=user_id)
