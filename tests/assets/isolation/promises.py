@@ -449,7 +449,8 @@ def descendants(process: int) -> list[tuple[int, str]]:
     due = [process]
     for number in due:
         for entry in Path(f"/proc/{number}/task").glob("*/children"):
-            due += map(int, entry.read_text(encoding="ascii").split())
+            with suppress(OSError):  # a thread or a process that ended meanwhile
+                due += map(int, entry.read_text(encoding="ascii").split())
     for number in due[1:]:
         with suppress(OSError):
             found.append((number, start_of(number)))
