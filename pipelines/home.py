@@ -18,6 +18,8 @@ HOME_VERSION = 2
 VERSION_FILE = "home.json"
 # In bytes. Six small users take 12 MB with caches, pages and release.
 LEAST_FREE = 200_000_000
+# Whatever makes something there would find it out when all else is paid for.
+FOLDERS = ("releases", "reports", "runs", "boards", "fresh", "snapshots", "values", "finished", "dagster", "crashes")
 # Set by `amemgym ui` for the processes that it starts: beside Dagster there are our pages.
 SERVES_PAGES = "AMEMGYM_SERVES_PAGES"
 # The path in the address of a database ends at the first, and the second begins the code of a character.
@@ -154,12 +156,18 @@ def obstacles(home: Home) -> Iterator[str]:
 
 
 def find_unwritable(home: Home) -> Iterator[str]:
-    """Yield a sentence for each path that cannot be written; of a folder that is not made yet, the nearest one above."""
+    """Yield a sentence for each path that cannot be written, also for a file in a folder's place.
+
+    Of a folder that is not made yet, it is of the nearest one above.
+    """
     root = _nearest_folder(home)
     # Of a folder above nothing is ours but the right to make a folder in it.
     below: list[Path] = []
     if root == home.root:
         below = [path for path in sorted(root.iterdir()) if not path.is_symlink()]
+    for name in FOLDERS:
+        if (home.root / name).is_file():
+            yield f"{home.root / name} is a file, and a folder has to be there; move it away, and run the command again."
     for path in dict.fromkeys((root, home.dagster, *below)):
         reason = _not_writable(path)
         if reason:

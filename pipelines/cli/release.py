@@ -128,9 +128,9 @@ def verify(
 
 
 def _verify_run(path: Path, *, data: str, again: float, as_json: bool) -> None:
-    """Verify a finished run with the data set that it names, and ask so many percent of its items `again`.
+    """Verify a run with the data set that it names, and ask so many percent of its items `again`.
 
-    Raises Problem if the run was changed after it was made.
+    Raises Problem if the run is not finished, or was changed after it was made.
     """
     run = read_run(str(path), runs=path.parent)
     manifest = run.manifest
@@ -146,10 +146,12 @@ def _verify_run(path: Path, *, data: str, again: float, as_json: bool) -> None:
         seed = randbits(32)
         asked = run_to_end(ask_again(run, path, tasks, percent=again, seed=seed, home=home()))
     verdict = verify_run(run, path, tasks, again=asked)
+    unfinished = run.unfinished and f"{manifest.run_id} is not finished: {run.unfinished.rstrip('.')}."
     if as_json:
         told = verdict.model_dump(include={"unverified", "asked_again", "taken_as_told", "repeatable"})
-        print_json({"source": manifest.run_id, "problems": verdict.problems, **told})
+        print_json({"source": manifest.run_id, "unfinished": unfinished, "problems": verdict.problems, **told})
     else:
+        print(end=unfinished and f"{unfinished}\n")
         graded = f"{counted(verdict.graded, 'answer')} graded again, and the results recomputed."
         print(*(verdict.problems or (graded,)), sep="\n")
         if verdict.asked_again:
@@ -160,6 +162,8 @@ def _verify_run(path: Path, *, data: str, again: float, as_json: bool) -> None:
         print_notice(f"A repetition {verdict.repeatable}.")
     if verdict.problems:
         raise Problem(f"{manifest.run_id} was changed after it was made, so no board shows it: see above.")
+    if unfinished:
+        raise Problem("What there is of the run is as it was made. Give the same evaluate command again to finish it.")
 
 
 def _verify_board(page: Path, *, as_json: bool) -> None:

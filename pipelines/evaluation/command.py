@@ -109,12 +109,13 @@ async def _finish(
 ) -> FinishedRun:
     """Do what is left of the run, unless it is finished, and return all of it."""
     if not run.folder.finished:
+        # Before there is a folder of the run: a refused memory leaves nothing.
+        for sentence in obstacles(home):
+            raise EvaluationError(sentence)
+        refuse(await _objections(run, checked=request.checked, notice=progress.notice))
         async with run.folder.locked(progress.notice):
             # Meanwhile another process may have finished it.
             if not run.folder.finished:
-                for sentence in obstacles(home):
-                    raise EvaluationError(sentence)
-                await _check_before_first_call(run, checked=request.checked, notice=progress.notice)
                 watch = StepProgress(
                     run.manifest.memory.name,
                     on=run.manifest.dataset,
@@ -348,8 +349,8 @@ def with_alone(run: Run, *, places: Mapping[str, str], models: ModelPorts) -> Ru
     return replace(run, alone=alone)
 
 
-async def _check_before_first_call(run: Run, *, checked: bool, notice: Callable[[str], None]) -> None:
-    """Try the embedding model, and hold a memory to the contract that was not `checked`. Raises EvaluationError."""
+async def _objections(run: Run, *, checked: bool, notice: Callable[[str], None]) -> list[str]:
+    """Try the embedding model, and hold a memory to the contract that was not `checked`; what speaks against the run."""
     memory = run.manifest.memory
     if is_ours(memory.kind) and embeds(memory.kind):
         try:
@@ -359,24 +360,26 @@ async def _check_before_first_call(run: Run, *, checked: bool, notice: Callable[
             raise
         except EndpointError as error:
             # A model that is not there would end a paid run.
-            raise EvaluationError(f"{error} That model makes embeddings; the option embedding_model names another.") from error
-    if not checked:
-        refuse_broken(await broken_promises(run, notice=notice))
+            return [f"{error} That model makes embeddings; the option embedding_model names another."]
+    return [] if checked else await broken_promises(run, notice=notice)
 
 
 async def check_memories(
     requests: Sequence[EvaluationRequest], *, home: Home, notice: Callable[[str], None]
 ) -> list[EvaluationRequest]:
-    """Return the requests with their memories held to the contract, before the first of them costs anything.
+    """Return the requests with their memories tried and held to the contract, before the first of them costs anything.
 
-    Raises EvaluationError that names every memory that breaks it.
+    Raises EvaluationError that names every memory that is refused.
     """
-    broken = list[str]()
+    refused = list[str]()
     for request in requests:
-        async with open_run(request, home=home, progress=EvaluationProgress()) as (run, _):
-            if not run.folder.finished:
-                broken += await broken_promises(run, notice=notice)
-    refuse_broken(broken)
+        try:
+            async with open_run(request, home=home, progress=EvaluationProgress()) as (run, _):
+                if not run.folder.finished:
+                    refused += await _objections(run, checked=False, notice=notice)
+        except EvaluationError as error:
+            refused.append(str(error))
+    refuse(refused)
     return [replace(request, checked=True) for request in requests]
 
 
@@ -397,14 +400,14 @@ async def broken_promises(run: Run, *, notice: Callable[[str], None]) -> list[st
     return [verdict.sentence for verdict in verdicts if verdict.broken]
 
 
-def refuse_broken(sentences: Sequence[str]) -> None:
-    """Raise EvaluationError where there are any."""
+def refuse(sentences: Sequence[str]) -> None:
+    """Raise EvaluationError where there are any. What several memories are refused for is said once."""
     if not sentences:
         return
     ended = list[str]()
-    for sentence in sentences:
+    for sentence in dict.fromkeys(sentences):
         ended.append(sentence if sentence.endswith((".", "?", "!")) else f"{sentence}.")
-    raise EvaluationError(f"{' '.join(ended)} Nothing was asked yet; `amemgym memory check MEMORY` tries it alone.")
+    raise EvaluationError(f"{' '.join(ended)} Nothing was asked yet; `amemgym memory check MEMORY` tries a memory alone.")
 
 
 async def evaluate_and_write(run: Run, *, notice: Callable[[str], None] = print) -> FinishedRun:

@@ -1,6 +1,5 @@
 """A run's folder: its manifest first, checkpoints while it lasts, tables and results at the end. Never changed afterwards."""
 
-import glob
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -193,6 +192,15 @@ class FinishedRun:
     unverified: Sequence[str] = ()
     failed_question: Sequence[str] = ()
 
+    @property
+    def unfinished(self) -> str:
+        """A sentence on items that could not be evaluated to the end; "" where all were."""
+        errors = self.results.errors
+        if not errors:
+            return ""
+        lost = counted(len(errors), self.manifest.noun)
+        return f"{lost} could not be evaluated to the end, and their other questions count as wrong: {errors[0].sentence}"
+
 
 def read_run(name: str, *, runs: Path) -> FinishedRun:
     """Return a finished run by its folder or id (its beginning is enough). Raises EvaluationError."""
@@ -274,14 +282,24 @@ def _expect_columns(file: Path, kind: type[Record]) -> None:
 def run_folder_of(source: str, *, home: Home) -> Path | None:
     """Return the folder of the run of this folder or id (its beginning is enough); None for what names no run, or several.
 
-    A variant with a release here names its release, though the ids of its runs begin with it too.
+    A variant with a release here names its release, though the ids of its runs begin with it too. The run may be unfinished.
     """
-    if (Path(source) / "answers.parquet").exists():
+    # A release has a manifest too. What is unfinished has a lock.
+    if any((Path(source) / name).exists() for name in ("answers.parquet", LOCK)):
         return Path(source)
     if not source or "/" in source or (home.releases / source).is_dir():
         return None
-    found = _find_named(source, [path.parent for path in runs_folder(home).glob(f"{glob.escape(source)}*/{RESULTS}")])
+    found = _runs_named(source, runs_folder(home))
     return found[0] if len(found) == 1 else None
+
+
+def _runs_named(name: str, runs: Path) -> list[Path]:
+    """Return what names of finished runs, else of others: an evaluation that failed or was stopped is not offered first."""
+    return _find_named(name, _folders_with(RESULTS, runs)) or _find_named(name, _folders_with(MANIFEST, runs))
+
+
+def _folders_with(name: str, runs: Path) -> list[Path]:
+    return sorted(path.parent for path in runs.glob(f"*/{name}"))
 
 
 def _find_named(name: str, folders: Sequence[Path]) -> list[Path]:
@@ -295,13 +313,11 @@ def find_run(name: str, *, runs: Path) -> Path:
     """Return the folder of a run by its path or id (its beginning is enough). Raises EvaluationError."""
     if (Path(name) / MANIFEST).exists():
         return Path(name)
-    finished = sorted(path.parent for path in runs.glob(f"*/{RESULTS}"))
-    # An evaluation that failed or was stopped is not offered; its whole id names it.
-    matching = _find_named(name, finished) or _find_named(name, [path.parent for path in runs.glob(f"*/{MANIFEST}")])
+    matching = _runs_named(name, runs)
     if len(matching) == 1:
         return matching[0]
     found = counted(len(matching), "run") if matching else "no run"
-    known = ", ".join(path.name for path in matching or finished) or "none"
+    known = ", ".join(path.name for path in matching or _folders_with(RESULTS, runs)) or "none"
     raise EvaluationError(f"{name!r} names {found} in {runs}; there are {known}.")
 
 

@@ -29,6 +29,7 @@ ASKED = "brindlefork"
 # Has more words of the query than what it replaces, so that a sorting by likeness puts it first.
 RENAMED = f"As you know, my boat is now called {LATER}, and {LATER} is my favourite word of all."
 FORGET_BOAT = "Please forget my boat, and whatever I said of it."
+NO_FORGET = "It has no `forget` that takes this request, and is told it like any other message."
 ORDINARY = "The weather was fine."
 BUDGET = 100_000  # nothing is cut off of what a memory gives back whole
 # Memories that store what has left a short-term memory, or every so many events, share nothing before.
@@ -43,18 +44,21 @@ RECALLED = "what was written can be recalled"
 class ContractVerdict:
     """One thing that the contract asks. `broken`: it does not hold, and the sentence says what to do.
 
-    A sentence about one that holds is a warning: it could not be tried.
+    A sentence about one that holds is a warning. `untried`: why nobody can say whether it holds.
     """
 
     what: str
     broken: bool
     sentence: str
+    untried: str = ""
 
     @property
     def word(self) -> str:
-        """The verdict in one word."""
+        """The verdict in a word or two."""
         if self.broken:
             return "broken"
+        if self.untried:
+            return "not tried"
         return "warns" if self.sentence else "holds"
 
 
@@ -101,6 +105,8 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
     before = await memory.host.new_memory()
     await _tell(memory, boat_named(EARLIER))
     await memory.settle()
+    known = await _recalls(memory, EARLIER)
+    unknown = "" if known else "It did not recall what it had been told itself."
     after = await memory.host.new_memory()
     for other in (before, after):  # a service may know nobody before the first write
         await other.write([MemoryEvent(ORDINARY, "user", AT)])
@@ -112,8 +118,8 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
         await _recalls(before, EARLIER) or await _recalls(after, EARLIER),
         name,
         f"a new memory recalls what another one was told; give each its own state{apart}.",
+        untried=unknown,
     )
-    known = await _recalls(memory, EARLIER)
     place = memory.host.place
     waits = not known and place is not None and place.has_background
     lag = await _lag(memory, EARLIER) if waits else 0.0
@@ -129,6 +135,7 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
         known and not await _recalls(copy, EARLIER),
         name,
         "its fork has forgotten what was written before; copy everything.",
+        untried=unknown,
     )
     await _tell(memory, RENAMED)
     await memory.settle()
@@ -137,6 +144,7 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
         await _recalls(copy, LATER),
         name,
         "its fork sees what was written later: answers would know the future. Copy the state, or leave `fork` out.",
+        untried=unknown,
     )
     first = await memory.recall(BOAT_QUERY, tokens=BUDGET)
     yield _order_verdict(first, name)
@@ -146,14 +154,16 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
         first != await memory.recall(BOAT_QUERY, tokens=BUDGET),
         name,
         "recalling changes what it recalls; `recall` must leave the memory as it is, and draw nothing at random.",
+        untried="" if first else "It recalled nothing.",
     )
-    if known and await memory.forget(MemoryEvent(FORGET_BOAT, "user", AT)):
-        yield _verdict(
-            "what it is asked to forget is gone",
-            await _recalls(memory, EARLIER) or await _recalls(memory, LATER),
-            name,
-            "it recalls what it was asked to forget; drop it in `forget`, or leave the method out: it is told then.",
-        )
+    unasked = "" if known and await memory.forget(MemoryEvent(FORGET_BOAT, "user", AT)) else unknown or NO_FORGET
+    yield _verdict(
+        "what it is asked to forget is gone",
+        not unasked and (await _recalls(memory, EARLIER) or await _recalls(memory, LATER)),
+        name,
+        "it recalls what it was asked to forget; drop it in `forget`, or leave the method out: it is told then.",
+        untried=unasked,
+    )
     if not known:
         problem = f"{name!r} did not recall what it had been told, so that what its copies see could not be tried; "
         if waits:
@@ -166,12 +176,13 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
 def _order_verdict(recalled: Sequence[str], name: str) -> ContractVerdict:
     """Return a warning where the boat's old name stands below the new one, whose message has more words of the query."""
     text = " ".join(recalled).lower()
+    untried = "" if LATER in text and EARLIER in text else "It did not recall both, the older statement and the newer one."
     against_time = 0 <= text.find(LATER) < text.rfind(EARLIER)
     problem = (
         f"{name!r} gives an older statement back below the newer one that replaces it, as texts stand that are sorted by "
         "likeness; a reader takes the last for what holds, so choose by likeness and return in order of time."
     )
-    return ContractVerdict("order: what was said later stands below", False, problem if against_time else "")
+    return ContractVerdict("order: what was said later stands below", False, problem if against_time else "", untried)
 
 
 async def _lag(memory: HostedMemory, word: str) -> float:
@@ -199,5 +210,7 @@ async def _tell(memory: HostedMemory, statement: str) -> None:
         await memory.write([MemoryEvent(text, "user", AT), MemoryEvent("That is good to know.", "assistant", AT)])
 
 
-def _verdict(what: str, broken: bool, name: str, problem: str) -> ContractVerdict:
-    return ContractVerdict(what, broken, f"Memory {name!r} breaks the contract: {problem}" if broken else "")
+def _verdict(what: str, broken: bool, name: str, problem: str, *, untried: str = "") -> ContractVerdict:
+    if broken:
+        return ContractVerdict(what, True, f"Memory {name!r} breaks the contract: {problem}")
+    return ContractVerdict(what, False, "", untried)

@@ -154,7 +154,7 @@ def test_a_memory_may_come_later_that_has_something_in_its_background_or_beyond_
 def test_the_check_says_that_it_did_not_wait_for_a_memory_that_recalls_nothing() -> None:
     verdicts = run(check_memory(find_memory(f"{FILE}:RecallsNothing"), tools(HonestModel())))
 
-    assert not verdicts[-1].broken
+    assert [verdict.word for verdict in verdicts] == ["not tried"] * 6 + ["warns"], "nothing shows what its copies see"
     assert "did not recall what it had been told" in verdicts[-1].sentence
     assert "it was not waited for" in verdicts[-1].sentence
 
@@ -279,6 +279,8 @@ def test_a_plain_memory_without_fork_passes_and_is_written_anew_for_each_copy(tm
     verdicts = run(check_memory(spec, tools(HonestModel())))
 
     assert [verdict.sentence for verdict in verdicts] == [""] * len(verdicts), "that it gives all is no fault: the runner cuts"
+    untried = [(verdict.word, verdict.untried) for verdict in verdicts if verdict.untried]
+    assert untried == [("not tried", check.NO_FORGET)]
     assert evaluated("Plain", tmp_path).results.metrics["overall"].value == 1
 
 

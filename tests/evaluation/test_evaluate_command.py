@@ -22,8 +22,8 @@ from pipelines import home
 from pipelines.cli.main import app
 from pipelines.errors import EvaluationError, Problem, sentence_of, user_errors
 from pipelines.evaluation.amemgym.tasks import open_amemgym
-from pipelines.evaluation.command import refuse_broken
-from pipelines.evaluation.folder import read_table, write_table
+from pipelines.evaluation.command import refuse
+from pipelines.evaluation.folder import RESULTS, read_table, write_table
 from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.sources import release_recipe
 from pipelines.evaluation.verifying import by_hand
@@ -194,9 +194,54 @@ def test_all_memories_are_held_to_the_contract_before_the_first_is_asked_anythin
     assert not (data.parent / "home" / "runs").exists()
 
 
+def test_every_refused_memory_is_named_before_its_neighbours_are_asked_and_leaves_no_folder(data: Path) -> None:
+    lacking = data.with_name("lacking.py")
+    lacking.write_text("import a_package_that_nobody_has\n", encoding="utf-8")
+    refused = ("bm25?topk=few", f"{lacking}:Mine", "nowhere")
+    every = r"'bm25\?topk=few' .*lacking\.py .*no memory 'nowhere'.*Nothing was asked yet"
+
+    with pytest.raises(EvaluationError, match=every):
+        output_of("evaluate", data, *(word for name in ("none", *refused) for word in ("--memory", name)))
+    for name in refused:
+        with pytest.raises(EvaluationError):
+            output_of("evaluate", data, "--memory", name)
+    assert not (data.parent / "home" / "runs").exists()
+
+
+# Knows the check before a run by its boat, and fails whatever else it is asked.
+PASSES_THE_CHECK_ALONE = """
+class Mine:
+    def __init__(self):
+        self.texts = []
+
+    def write(self, events):
+        self.texts += [event.text for event in events]
+
+    def recall(self, query, tokens):
+        if "boat" not in query:
+            raise ValueError("no such boat")
+        return [text for text in self.texts if "boat" in text]
+"""
+
+
+def test_verify_says_first_that_a_run_is_not_finished(data: Path) -> None:
+    failing = data.with_name("failing.py")
+    failing.write_text(PASSES_THE_CHECK_ALONE, encoding="utf-8")
+    status, _ = amemgym_here(data.parent / "home", "evaluate", str(data), "--memory", f"{failing}:Mine")
+    [folder] = (data.parent / "home" / "runs").glob("*-Mine-*")
+    with_errors, told = amemgym_here(data.parent / "home", "verify", folder.name, "--data", str(data))
+    (folder / RESULTS).unlink()
+    stopped, sentence = amemgym_here(data.parent / "home", "verify", folder.name)
+
+    assert (status, with_errors, stopped) == (1, 1, 1)
+    assert told.startswith(f"{folder.name} is not finished: 2 users could not be evaluated to the end")
+    assert "was changed" not in told
+    assert sentence.startswith(f"amemgym: The run {folder.name} is not finished; give the same evaluate command again")
+
+
 def test_a_sentence_that_asks_gets_no_full_stop() -> None:
     with pytest.raises(EvaluationError, match=r"called\? It broke\. Nothing was asked yet"):
-        refuse_broken(["What is it called?", "It broke"])
+        refuse(["What is it called?", "It broke"])
 
 
 def test_a_board_that_cannot_be_written_is_one_sentence(evaluated: Path) -> None:
@@ -289,14 +334,6 @@ def test_a_budget_pauses_a_run_with_a_sentence_that_names_the_options(
     monkeypatch.setenv("AMEMGYM_PRICES", str(priced_embedded_model(data.parent)))
     with pytest.raises(Problem, match=sentence):
         CliRunner().invoke(app, ["evaluate", str(data), "--memory", "full-history", *words], catch_exceptions=False)
-
-
-def test_a_folder_of_runs_that_cannot_be_made_is_told_with_what_to_do(data: Path) -> None:
-    (data.parent / "home").mkdir()
-    (data.parent / "home" / "runs").write_bytes(b"")
-    with pytest.raises(OSError, match="runs") as caught:
-        CliRunner().invoke(app, ["evaluate", str(data), "--memory", "none"], catch_exceptions=False)
-    assert "mend that and run the command again" in sentence_of(caught.value)
 
 
 def json_of(*arguments: object) -> Any:

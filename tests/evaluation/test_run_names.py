@@ -62,6 +62,6 @@ def test_an_evaluation_that_failed_or_was_stopped_is_not_offered(home: Home) -> 
     (failed / MANIFEST).touch()
 
     assert find_run("demo", runs=failed.parent).name == RUN
-    assert find_run(failed.name, runs=failed.parent) == failed
+    assert find_run(failed.name, runs=failed.parent) == run_folder_of(failed.name, home=home) == failed
     with pytest.raises(EvaluationError, match=rf"there are {RUN}\."):
         find_run("lost", runs=failed.parent)

@@ -60,7 +60,7 @@ def hold_to_contract(
     deadline: Annotated[int, typer.Option(min=1, help="Timeout of one call in seconds.")] = 20,  # a check writes little
     settle: Annotated[float, typer.Option(min=0, help="Seconds until its writes can be recalled.")] = 0.0,
     in_process: Annotated[bool, typer.Option("--in-process", help="Run its code in this process, for debugging.")] = False,
-    as_json: Annotated[bool, json_option("what", "broken", "sentence")] = False,
+    as_json: Annotated[bool, json_option("what", "broken", "sentence", "untried")] = False,
 ) -> None:
     """Check in seconds that a memory keeps the contract: independent copies, recalls that change nothing, types, deadlines."""
     options = EvaluationOptions(
@@ -77,7 +77,7 @@ def hold_to_contract(
         print_json(verdicts)
     else:
         for verdict in verdicts:
-            print_plain(stdout_console(), f"{verdict.word:6}  {verdict.what}. {verdict.sentence}".rstrip())
+            print_plain(stdout_console(), f"{verdict.word:9}  {verdict.what}. {verdict.sentence or verdict.untried}".rstrip())
     broken = sum(verdict.broken for verdict in verdicts)
     if broken:
         raise Problem(f"{public_address(memory)} breaks the contract in {counted(broken, 'point')}: see above.")

@@ -230,15 +230,7 @@ def gate(run: FinishedRun, baseline: Baseline, *, margin: float) -> GateResult:
     own = _check("the memory", run, baseline, kind="question", margin=margin)
     oracle = _check("the needed facts alone", run, baseline, kind="facts", margin=margin)
     nothing = _check("no memory", run, baseline, kind="no_memory", margin=margin)
-    return GateResult(own, (oracle, nothing.model_copy(update={"must_be_worse": True})), margin, _unfinished(run))
-
-
-def _unfinished(run: FinishedRun) -> str:
-    errors = run.results.errors
-    if not errors:
-        return ""
-    lost = counted(len(errors), run.manifest.noun)
-    return f"{lost} could not be evaluated to the end, and their other questions count as wrong: {errors[0].sentence}"
+    return GateResult(own, (oracle, nothing.model_copy(update={"must_be_worse": True})), margin, run.unfinished)
 
 
 def _check(name: str, run: FinishedRun, baseline: Baseline, *, kind: AskKind, margin: float) -> GateCheck:

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from dataset_card.amemgym.reference.data_json import data_json
 from dataset_card.release.manifest import ReleaseError, read_manifest
 from dataset_card.release_store.folder import check_next_version, write_release
 from pipelines import home
 from pipelines.home import Home, obstacles
+from pipelines.resources.ledger.ledger import ledger_file
+from tests.evaluation.scripted_evaluation import episode
 from tests.support.commands import amemgym_here
 from tests.support.releases import content
 
@@ -52,6 +55,18 @@ def test_a_data_folder_that_is_a_file_is_told_as_that(tmp_path: Path) -> None:
     taken.write_text("")
     status, output = amemgym_here(taken, "generate", "demo")
     assert (status, output) == (1, f"amemgym: The data folder {taken} is a file; name a folder in AMEMGYM_HOME.\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("releases", ("generate", "demo")), ("runs", ("evaluate", "{folder}/data.json", "--memory", "none"))]
+)
+def test_a_file_in_a_folder_s_place_is_told_before_the_first_call(tmp_path: Path, name: str, words: tuple[str, ...]) -> None:
+    (tmp_path / "data.json").write_bytes(data_json([episode("ada")]))
+    (tmp_path / name).write_text("")
+    status, output = amemgym_here(tmp_path, *(word.format(folder=tmp_path) for word in words))
+    told = f"amemgym: {tmp_path / name} is a file, and a folder has to be there; move it away, and run the command again."
+    assert (status, output.splitlines()[-1]) == (1, told)
+    assert not ledger_file(Home(tmp_path)).exists()
 
 
 def test_a_page_over_a_folder_that_cannot_be_written_is_refused_before_dagster_starts() -> None:
