@@ -51,6 +51,7 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - likewise
 PROBE_SECONDS = 30  # an interpreter starts in a tenth of one, on a machine that has nothing else to do
 ENDING_SECONDS = 10  # that a keeper has to end all that a program has started
 CHUNK = 65_536
+MOST_ANSWERED = 64_000_000  # bytes of a program that runs to its end
 MB = 1024 * 1024
 
 
@@ -106,12 +107,11 @@ def run_isolated(
     seconds: float,
     kind: Kind | None = None,
     hash_seed: int = 0,
-    most_bytes: int = 64_000_000,
 ) -> bytes:
     """Run a program of ours on a job, inside the boundary, and return what it answered until it ended.
 
     The program defines `main(boundary)`; see `confine.py`. Of the machine it sees the interpreter and `folder`, read-only.
-    It is ended, with everything that it has started, after so many seconds or bytes. Raises NoBoundary.
+    It is ended, with everything that it has started, after so many seconds or `MOST_ANSWERED` bytes. Raises NoBoundary.
     """
     kind = kind or required_kind()
     folder = Path(os.path.realpath(folder))
@@ -129,7 +129,7 @@ def run_isolated(
             command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, start_new_session=True
         )
         try:
-            return _read(process, seconds=seconds, most_bytes=most_bytes)
+            return _read(process, seconds=seconds)
         finally:
             end_process(process)
 
@@ -261,12 +261,12 @@ def _interpreter_folders() -> tuple[str, ...]:
     return tuple(outermost)
 
 
-def _read(process: "subprocess.Popen[bytes]", *, seconds: float, most_bytes: int) -> bytes:
+def _read(process: "subprocess.Popen[bytes]", *, seconds: float) -> bytes:
     assert process.stdout is not None
     end = time.monotonic() + seconds
     told: list[bytes] = []
     size = 0
-    while size < most_bytes:
+    while size < MOST_ANSWERED:
         ready, _, _ = select.select([process.stdout], [], [], max(0.0, end - time.monotonic()))
         more = os.read(process.stdout.fileno(), CHUNK) if ready else b""
         if not more:

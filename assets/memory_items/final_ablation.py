@@ -87,8 +87,8 @@ def final_conditions(sized: SizedItem, asked: TaskQuestion, *, eviction: Evictio
     for number, fact in enumerate(asked.hops, start=1):
         others = [one for one in own if fact.fact_id not in one.facts]
         conditions.append(condition_with(without_hop(number), [*asked.shown_with_question, *others], "wrong"))
-    conditions.append(in_parts(FILLER, filler, "wrong", most=most))
-    conditions.append(in_parts(LAST, documents_in_view(sized.turns, eviction), "wrong", most=most))
+    conditions.append(in_parts(FILLER, filler, most=most))
+    conditions.append(in_parts(LAST, documents_in_view(sized.turns, eviction), most=most))
     if asked.shown_with_question:
         conditions.append(condition_with(SHOWN, asked.shown_with_question, "wrong"))
     if sized.tokens <= most:

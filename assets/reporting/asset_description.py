@@ -63,7 +63,7 @@ def markdown_table(rows: Sequence[Row], *, limit: int = CELL_LIMIT) -> str:
     return "\n".join(lines)
 
 
-def _cell(value: object, *, limit: int = CELL_LIMIT) -> str:
+def _cell(value: object, *, limit: int) -> str:
     if isinstance(value, dict):
         pairs = cast(dict[str, object], value)
         value = ", ".join(f"{key} = {item}" for key, item in pairs.items())

@@ -2,7 +2,7 @@
 
 import re
 from datetime import date, datetime
-from typing import ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -12,10 +12,8 @@ from assets.records.base import GateRecord, ItemRecord, Name, Record, Text, dupl
 # somebody else tells what the user wanted to be forgotten.
 Shape = Literal["told", "replaced", "withdrawn", "narrowed", "merged", "as_before", "until", "rule", "forget", "other", "refed"]
 QuestionKind = Literal["current", "at_time", "course", "consequence", "never_said", "true_premise", "false_premise", "deleted"]
-QUESTION_KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 QuestionForm = Literal["now", "on_day", "over_time", "premise"]
 Outcome = Literal["right", "stale", "invented", "leaked", "not_known"]
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 VALUED: tuple[Shape, ...] = ("told", "replaced", "narrowed", "merged", "until", "other", "refed")
 
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Optional, TypeVar
+from typing import Annotated, Optional
 
 import typer
 
@@ -47,7 +47,6 @@ from pipelines.opening.models import open_models
 from pipelines.redaction import public_address
 from pipelines.resources.llm.embeddings import ModelEmbedder
 
-W = TypeVar("W", bound=str)
 app = command_group("Memories: check that your own memory keeps the contract.")
 
 

@@ -8,7 +8,7 @@ from assets.deep_research.names import FIRM_ENDS, STUDY_STARTS
 from assets.memory_items.facts import RANK
 from assets.text.words import folded
 from pipelines.embedded.bank import GRAMMAR
-from pipelines.embedded.deep_research import questions, sentences
+from pipelines.embedded.deep_research import sentences
 from pipelines.embedded.deep_research.manuals import manual_facts
 from pipelines.embedded.memory_items.composing import Speech, read_grammar, sources_of
 from pipelines.embedded.memory_items.known_world import PERSON, KnownWorld, ReadFact, Step
@@ -36,9 +36,9 @@ KNOWN = KnownWorld(
     sentences.CLAUSES,
     NAMES,
     sources_of(RULES),
-    ask_words=questions.ASK_WORDS,
-    nouns=questions.NOUNS,
-    operation_frames=questions.OPERATION_FRAMES,
-    greatest=questions.GREATEST,
+    ask_words=sentences.ASK_WORDS,
+    nouns=sentences.NOUNS,
+    operation_frames=sentences.OPERATION_FRAMES,
+    greatest=sentences.GREATEST,
     named_facts=read_manual,
 )

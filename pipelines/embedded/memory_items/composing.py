@@ -36,10 +36,7 @@ def sources_of(rules: Rules) -> dict[Status, Sequence[str]]:
 
 @dataclass(frozen=True)
 class Speech:
-    """How this model writes about a world: its relations, further wordings of each by name, its standings, its grammar.
-
-    `kind_of`: the kind that remarks on a fact's subject are about.
-    """
+    """How this model writes about a world: its relations, further wordings of each by name, its standings, its grammar."""
 
     relations: Sequence[Relation]
     clauses: Mapping[str, Sequence[str]]

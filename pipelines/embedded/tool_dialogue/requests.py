@@ -10,7 +10,25 @@ from assets.tool_dialogue.domains import all_domains
 from assets.tool_dialogue.errands import Errand
 from assets.tool_dialogue.requests import FOR_WHOM
 from pipelines.embedded.task import PromptTask
-from pipelines.embedded.tool_dialogue import sentences
+
+GREETINGS = ("Hello, this is {customer}.", "Good day, my name is {customer}.", "Hello {company}, {customer} here.")
+WISHES = ("I would like to {wants}.", "Please arrange for me to {wants}.", "Could somebody help me to {wants}?")
+STATED = ("As to {label}: {value}.", "For {label} I want this: {value}.")
+SETTLED = ("All else is as we settled it.", "The rest you know from earlier.", "For everything else what we agreed on holds.")
+ASKED = ("And tell me {label} that we agreed on.", "I forgot {label}, please remind me.", "Which was {label} again?")
+CLOSES = ("Thank you.", "Many thanks in advance.", "That is all for now.")
+
+
+def pattern_of(frame: str) -> re.Pattern[str]:
+    """Return the pattern of a frame, with a group for each of its slots, none of which goes beyond a sentence."""
+    parts = re.split(r"\{(\w+)\}", frame)
+    words = [f"(?P<{part}>[^.:?]+?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)]
+    return re.compile("".join(words))
+
+
+GREETING_PATTERNS = tuple(map(pattern_of, GREETINGS))
+WISH_PATTERNS = tuple(map(pattern_of, WISHES))
+STATED_PATTERNS = tuple(map(pattern_of, STATED))
 
 
 @dataclass(frozen=True)
@@ -25,7 +43,7 @@ class ReadRequest:
         """Return the errand of this company that it is; None where it is none."""
         matters = {matter.label: name for name, matter in domain.matters.items()}
         for name, spec in domain.errands.items():
-            found = sentences.pattern_of(spec.wants).fullmatch(self.wants)
+            found = pattern_of(spec.wants).fullmatch(self.wants)
             if found:
                 stated = {matters[label]: value for label, value in self.stated.items() if label in matters}
                 return Errand(
@@ -44,23 +62,23 @@ def word_request(task: PromptTask) -> dict[str, Any]:
     """Word a request: greeting, wish, what is stated, what is left to earlier sessions, what is asked."""
     rng = task.rng("request")
     lines = [
-        rng.choice(sentences.GREETINGS).format(customer=task.text("customer"), company=task.text("company")),
-        rng.choice(sentences.WISHES).format(wants=task.text("wants")),
+        rng.choice(GREETINGS).format(customer=task.text("customer"), company=task.text("company")),
+        rng.choice(WISHES).format(wants=task.text("wants")),
     ]
     for label, value in task.optional_data("stated").items():
-        lines.append(rng.choice(sentences.STATED).format(label=label, value=value))
-    lines += [rng.choice(sentences.SETTLED), rng.choice(sentences.ASKED).format(label=task.text("asks"))]
-    return {"request": " ".join([*lines, rng.choice(sentences.CLOSES)])}
+        lines.append(rng.choice(STATED).format(label=label, value=value))
+    lines += [rng.choice(SETTLED), rng.choice(ASKED).format(label=task.text("asks"))]
+    return {"request": " ".join([*lines, rng.choice(CLOSES)])}
 
 
 def read_request(text: str) -> ReadRequest | None:
     """Return what a request asks; None where its words do not say."""
-    customer = _first(sentences.GREETING_PATTERNS, text, "customer")
-    wants = _first(sentences.WISH_PATTERNS, text, "wants")
+    customer = _first(GREETING_PATTERNS, text, "customer")
+    wants = _first(WISH_PATTERNS, text, "wants")
     if not customer or not wants:
         return None
     stated: dict[str, str] = {}
-    for pattern in sentences.STATED_PATTERNS:
+    for pattern in STATED_PATTERNS:
         for match in pattern.finditer(text):
             stated[match["label"]] = match["value"]
     return ReadRequest(customer, wants, stated)

@@ -320,12 +320,12 @@ class Timeline:
             elif isinstance(step, Act):
                 yield step
 
-    def unasked_rows(self, answers: Sequence[AnswerRow], *, reason: str, kind: AskKind = "question") -> list[AnswerRow]:
-        """Return an unscored row for each question of the kind that is not among the answers."""
-        given = {row.question_key for row in answers if row.kind == kind}
-        nothing = Answer[Any](None, "", 0, reason, kind=kind)
+    def unasked_rows(self, answers: Sequence[AnswerRow], *, reason: str) -> list[AnswerRow]:
+        """Return an unscored row for each of the benchmark's own questions that is not among the answers."""
+        given = {row.question_key for row in answers if row.kind == "question"}
+        nothing = Answer[Any](None, "", 0, reason)
         rows = list[AnswerRow]()
         for gradable in self.gradables:
-            if gradable.kind == kind:
+            if gradable.kind == "question":
                 rows += [row for row in gradable.rows(nothing, Perceived()) if row.question_key not in given]
         return rows

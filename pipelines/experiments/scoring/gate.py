@@ -27,7 +27,6 @@ from pipelines.evaluation.records import AskKind, RunManifest
 from pipelines.evaluation.report.numbers import format_estimate, format_number, headed_table
 
 DIFFERENCE = metric_difference(share("after", "asked"), share("before", "asked"))
-CONDITIONS: tuple[AskKind, ...] = ("no_memory", "facts")
 RUNS = 2  # of the unchanged memory, between which answers flip
 Answers = Mapping[str, str]
 RightOrNot = Annotated[str, StringConstraints(pattern="^[01]+$")]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from assets.llm.ports import EndpointError, RequestFailed
 from assets.records.base import ItemFailed
@@ -18,7 +18,6 @@ from pipelines.memories.others.code_thread import NEEDED, OPTIONAL, CodeThread, 
 from pipelines.memories.perturbed import perturb
 from pipelines.memories.tools import MemoryTools, ModelOfLoop
 
-T = TypeVar("T")
 CLOSING_SECONDS = 30.0  # that a memory has to let go of what it holds
 HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 Make = Callable[[MemoryTools], object]

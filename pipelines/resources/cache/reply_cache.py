@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import json
-import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,7 +23,6 @@ from pipelines.resources.storage.open_database import open_database
 
 CacheMode = Literal["use", "replay", "off"]
 TABLE = "replies"
-LOG = logging.getLogger(__name__)
 # `at`: when the reply came, in seconds since 1970; for pruning alone.
 COLUMNS = {"model": "TEXT", "at": "REAL", "place": "TEXT", "rejected": "INTEGER"}
 # Seconds between looks at what another process asks: soon at first, because most replies take a second or two.

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import json
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +23,6 @@ from pipelines.resources.storage.key_value import KeyValueStore
 SECONDS = 10.0
 # What `/models` may say that changes with the model and with nothing else: no clock, no price, no load.
 IDENTITY_FIELDS = ("owned_by", "root", "parent", "revision", "digest", "sha256", "quantization", "meta")
-LOG = logging.getLogger(__name__)
 
 
 class _Listing(BaseModel):

@@ -64,7 +64,7 @@ def test_an_error_is_neither_a_pass_nor_a_wrong_answer() -> None:
 
 
 def test_what_is_too_long_is_read_in_parts_and_one_part_is_enough_to_fail() -> None:
-    condition = in_parts("filler only", FILLER, "wrong", most=200)
+    condition = in_parts("filler only", FILLER, most=200)
     assert [len(part) for part in condition.parts] == [2, 2]
     replies = [{"answer": None}, {"answer": None}, {"answer": "7"}, {"answer": "7"}]
     (outcome,) = read(condition, replies, votes=2, needed_right=2, allowed_right=1).outcomes
