@@ -8,10 +8,9 @@ from pydantic import Field
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import stop_with_run
-from assets.engine.materialization import UNASKED, page_link, say_unasked
+from assets.engine.materialization import UNASKED, explain_failures, page_link, say_unasked
 from assets.engine.ports import StageProgress
 from assets.engine.progress import heartbeat, progress_details, progress_line
-from assets.engine.stage_asset import disk_error_message
 from assets.llm.ports import EndpointError
 from assets.recipe.loading import RecipeError
 from assets.recipe.partitions import MODEL_POOL
@@ -87,14 +86,10 @@ def evaluation_asset(benchmark: Benchmark, *, asks: tuple[str, ...] = ()) -> dg.
             for result in say_unasked(context, NOT_ASKED):
                 yield result
             return
-        try:
+        with explain_failures(EvaluationError, EndpointError, RecipeError):
             async with stop_with_run():
                 runs = [await _evaluate(request, context.log.info) for request in _requests(config, context)]
             result = _result(runs)
-        except (EvaluationError, EndpointError, RecipeError) as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
-        except OSError as error:
-            raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
         yield result
 
     return evaluation

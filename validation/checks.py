@@ -6,10 +6,10 @@ from typing import Any
 
 import dagster as dg
 
+from assets.engine.materialization import explain_failures
 from assets.engine.ports import RunContext, portions
 from assets.engine.provenance import Provenance
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import explain_disk_errors
 from assets.records.base import ItemRecord
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.plurals import counted, is_or_are
@@ -66,7 +66,7 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
         own = refs[stage.name]
         snapshots = run_context.snapshots
         run = RuleRun(rules, recipe=provenance.recipe, validated=True)
-        with explain_disk_errors():
+        with explain_failures():
             for positions in portions(own, snapshots=snapshots, at_once=ITEMS_AT_ONCE):
                 rows: dict[int, ItemRecord] = snapshots.read(own, stage.name, record=stage.record, positions=positions)
                 read_records: RecordsByStage = {one.name: records_of(one, refs, run_context, positions) for one in others}

@@ -1,6 +1,7 @@
-"""Metadata of a materialization: counts and costs that Dagster plots over time, real rows, the users who took most."""
+"""What Dagster shows of a materialization: counts and costs that it plots over time, rows; a sentence if it failed."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any
 
@@ -166,3 +167,21 @@ def _slowest(users: Mapping[str, Usage], numbers: Mapping[str, str]) -> list[Row
             {"user": numbers.get(name, name), "calls": user.calls, "reasked": user.reasks, "model s": f"{user.seconds:.1f}"}
         )
     return rows
+
+
+@contextmanager
+def explain_failures(*expected: type[Exception]) -> Generator[None, None, None]:
+    """Turn the expected errors, and those of the disk or of a store, into dg.Failure with one sentence, without a retry."""
+    try:
+        yield
+    except expected as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    except OSError as error:
+        raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
+
+
+def disk_error_message(error: OSError) -> str:
+    """One sentence about a disk that is full, read-only or broken; our stores' own errors are sentences already."""
+    if error.strerror is None:
+        return str(error)
+    return f"{error.filename or 'The data folder'} cannot be written: {error.strerror}. What was finished before is kept."

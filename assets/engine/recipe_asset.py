@@ -8,6 +8,7 @@ import dagster as dg
 from pydantic import JsonValue
 
 from assets.engine.benchmark import Benchmark
+from assets.engine.materialization import explain_failures
 from assets.engine.ports import VALUES, AssetValues, RunContext, UnreadableValue
 from assets.engine.provenance import ResolvedRecipe, difference
 from assets.recipe.config_schema import RESET, launchpad_fields
@@ -260,10 +261,8 @@ def recipe_asset(benchmark: Benchmark) -> dg.AssetsDefinition:
         if not context.has_partition_key:
             raise dg.Failure(description=missing_partition_message(name), allow_retries=False)
         given: dict[str, object] = context.op_execution_context.op_config or {}
-        try:
+        with explain_failures(OSError):
             overrides = lay_overrides(asset_values, name, context.partition_key, given=given)
-        except OSError as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
         try:
             fields = with_salt(overrides.fields, context.partition_key, run_context)
             read = load_recipe(context.partition_key, fields)
@@ -306,10 +305,8 @@ def current_recipe(context: AnyContext, benchmark: Benchmark, made_under: Recipe
     Raises dg.Failure when the variant had another recipe when this run was launched, or got one from this run, and when
     its recipe cannot be read.
     """
-    try:
+    with explain_failures(OSError):
         latest = values.find(benchmark.key("recipe"), made_under.variant)
-    except OSError as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
     if not isinstance(latest, ResolvedRecipe):
         return made_under
     present = latest.recipe

@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, cast
@@ -12,7 +11,7 @@ import dagster as dg
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.cancellation import stop_with_run
-from assets.engine.materialization import first_records, stage_metadata
+from assets.engine.materialization import explain_failures, first_records, stage_metadata
 from assets.engine.ports import VALUES, AssetValues, RunContext, SnapshotRef, StageProgress
 from assets.engine.progress import ProgressLog, heartbeat, progress_line
 from assets.engine.provenance import PROVENANCE, MixedProvenance, Provenance, combine_parts
@@ -22,7 +21,7 @@ from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult, StageRunner
 from assets.llm.ports import BudgetReached, EndpointError
 from assets.llm.usage import Meter
-from assets.recipe.loading import RecipeError, units
+from assets.recipe.loading import RecipeError, Unit, units
 from assets.recipe.partitions import MODEL_POOL
 from assets.recipe.recipe import Recipe
 from assets.records.base import ItemRecord
@@ -75,7 +74,7 @@ def stage_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDefi
                 result = await run_or_explain(
                     runner, benchmark, unfinished=lambda: _unfinished_stages(stage, benchmark, context)
                 )
-                with explain_disk_errors():
+                with explain_failures():
                     records = await asyncio.to_thread(first_records, snapshots, result, stage.record)
         for failure in result.failed:
             context.log.warning(f"{failure.item_id} was replaced at {failure.stage}: {failure.message}")
@@ -115,45 +114,11 @@ def _source_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDe
     ) -> dg.MaterializeResult[Any]:
         """Draw the unit's items. Raises dg.Failure with one sentence when there are too few."""
         unit = benchmark.partitions.unit(context.partition_key, among=units(recipe))
-        wanted = len(unit.positions)
-        began = time.monotonic()
-        count = 0
-
-        def progress() -> StageProgress:
-            took = time.monotonic() - began
-            return StageProgress(
-                stage.name,
-                unit.key,
-                count,
-                wanted,
-                calls=0,
-                repeated=0,
-                seconds=took,
-                noun=benchmark.noun,
-                reserve=len(unit.reserve),
-            )
-
-        def report() -> None:
-            if run_context.report is not None:
-                run_context.report(progress())
-
-        try:
-            with explain_disk_errors(), heartbeat(context.log.info, lambda: progress_line(progress())):
-                report()
-                writer = run_context.snapshots.writer(stage.name, unit=unit.key)
-                drawn = iter(draw(recipe, unit))
-                # Part by part, because a sample may be too large for the memory.
-                rows = list(islice(drawn, run_context.items_per_part))
-                while rows:
-                    writer.add(stage.name, serialized_rows(rows))
-                    count += len(rows)
-                    report()
-                    rows = list(islice(drawn, run_context.items_per_part))
-                ref = writer.finish([]).model_copy(update=stage.made_by)
-                result = StageResult(ref, Meter(), 0.0, wanted, ref.items)
-                records = first_records(run_context.snapshots, result, stage.record)
-        except RecipeError as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
+        sample = _SampleWriter(stage, unit, run_context, noun=benchmark.noun)
+        with explain_failures(RecipeError), heartbeat(context.log.info, sample.progress_line):
+            ref = sample.write(iter(draw(recipe, unit)))
+            result = StageResult(ref, Meter(), 0.0, len(unit.positions), ref.items)
+            records = first_records(run_context.snapshots, result, stage.record)
         return dg.MaterializeResult(
             value=Provenance(recipe=recipe, snapshots={ref.unit: {ref.stage: ref}}),
             data_version=dg.DataVersion(ref.digest[:16]),
@@ -161,6 +126,49 @@ def _source_asset(stage: Stage[ItemRecord], benchmark: Benchmark) -> dg.AssetsDe
         )
 
     return materialize
+
+
+class _SampleWriter:
+    """Writes the items that the first stage draws for a unit into its snapshot, and tells how many there are so far."""
+
+    def __init__(self, stage: Stage[ItemRecord], unit: Unit, run_context: RunContext, *, noun: str) -> None:
+        self._stage = stage
+        self._unit = unit
+        self._run_context = run_context
+        self._noun = noun
+        self._began = time.monotonic()
+        self._count = 0
+
+    def write(self, items: Iterator[tuple[int, ItemRecord]]) -> SnapshotRef:
+        """Write the items part by part, because a sample may be too large for the memory."""
+        self._report()
+        writer = self._run_context.snapshots.writer(self._stage.name, unit=self._unit.key)
+        part_size = self._run_context.items_per_part
+        while rows := list(islice(items, part_size)):
+            writer.add(self._stage.name, serialized_rows(rows))
+            self._count += len(rows)
+            self._report()
+        return writer.finish([]).model_copy(update=self._stage.made_by)
+
+    def progress_line(self) -> str:
+        return progress_line(self._progress())
+
+    def _report(self) -> None:
+        if self._run_context.report is not None:
+            self._run_context.report(self._progress())
+
+    def _progress(self) -> StageProgress:
+        return StageProgress(
+            self._stage.name,
+            self._unit.key,
+            self._count,
+            len(self._unit.positions),
+            calls=0,
+            repeated=0,
+            seconds=time.monotonic() - self._began,
+            noun=self._noun,
+            reserve=len(self._unit.reserve),
+        )
 
 
 def _runner_with_log(
@@ -203,10 +211,8 @@ def named_parts(values: Mapping[str, Mapping[str, Provenance]]) -> dict[str, Pro
 
 def made_from_one_recipe(parts: Mapping[str, Provenance]) -> Provenance:
     """Combine the provenance of several inputs. Raises dg.Failure, in one sentence, for parts that do not fit."""
-    try:
+    with explain_failures(MixedProvenance):
         return combine_parts(parts)
-    except MixedProvenance as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
 
 
 def stage_definition(stage: Stage[ItemRecord]) -> dict[str, Any]:
@@ -236,32 +242,14 @@ async def run_or_explain(
 
     `unfinished` names the other stages that are not finished, for a run that pauses at its budget.
     """
-    try:
-        with explain_disk_errors():
+    with explain_failures(EndpointError, RecipeError):
+        try:
             return await runner.run_context.on_loop(runner.run())
-    except BudgetReached as error:
-        wanted = len(runner.unit.items)
-        users_left = f"{runner.stage.name} of {wanted - runner.done} of {counted(wanted, benchmark.noun)}"
-        left = ", ".join([users_left, *unfinished()])
-        raise dg.Failure(f"{error} Left to do in {runner.unit.key!r}: {left}.", allow_retries=False) from error
-    except (EndpointError, RecipeError) as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
-
-
-@contextmanager
-def explain_disk_errors() -> Generator[None, None, None]:
-    """Turn errors of the disk or of a store, such as a damaged snapshot, into dg.Failure with one sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
-
-
-def disk_error_message(error: OSError) -> str:
-    """One sentence about a disk that is full, read-only or broken; our stores' own errors are sentences already."""
-    if error.strerror is None:
-        return str(error)
-    return f"{error.filename or 'The data folder'} cannot be written: {error.strerror}. What was finished before is kept."
+        except BudgetReached as error:
+            wanted = len(runner.unit.items)
+            users_left = f"{runner.stage.name} of {wanted - runner.done} of {counted(wanted, benchmark.noun)}"
+            left = ", ".join([users_left, *unfinished()])
+            raise dg.Failure(f"{error} Left to do in {runner.unit.key!r}: {left}.", allow_retries=False) from error
 
 
 def shortfall_message(result: StageResult, benchmark: Benchmark) -> str:

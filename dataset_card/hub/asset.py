@@ -13,9 +13,8 @@ from typing import Any
 import dagster as dg
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.materialization import UNASKED, say_unasked
+from assets.engine.materialization import UNASKED, explain_failures, say_unasked
 from assets.engine.progress import Steps, heartbeat
-from assets.engine.stage_asset import disk_error_message
 from assets.recipe.partitions import missing_partition_message
 from assets.reporting.asset_description import markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition
@@ -93,16 +92,12 @@ def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         if not config.repo:
             yield from say_unasked(context, NO_REPO)
             return
-        try:
+        with explain_failures(HubError):
             folder = _folder(releases, context.partition_key, config.version)
             visibility = None if config.openness is Openness.UNCHANGED else config.openness.value
             request = PublishRequest(folder, config.repo, visibility, config.pull_request, config.embedded)
             with heartbeat(context.log.info, Steps(f"Publishing {folder.name} of {folder.parent.name} in {config.repo}").line):
                 done = publisher.publish(request)
-        except HubError as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
-        except OSError as error:
-            raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
         yield dg.MaterializeResult(data_version=dg.DataVersion(done.digest[:16]), metadata=_metadata(done, publisher.endpoint))
 
     return hub_release

@@ -189,17 +189,7 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
             file = writer.close(root=folder)
             files.append(file)
             rows[name] = file.rows or 0
-    recipe_text = yaml.safe_dump(shared_recipe(recipe).model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-    documents = [
-        *extras.documents(files, rows=rows),
-        *_expectations(content, items=extras.items),
-        (RECIPE, recipe_text.encode()),
-        (LICENSE, LICENSE_TEXT.encode()),
-    ]
-    card = next(data for path, data in documents if path == CARD)
-    name = str(split_card(card.decode(), source=CARD)[0]["pretty_name"])
-    documents.append((BENCHMARK_FILE, benchmark_file(name, [recipe.variant]).encode()))
-    for path, data in documents:
+    for path, data in _documents(content, extras, tuple(files), rows=rows):
         files.append(write_file(folder / path, data, root=folder))
     counts = extras.counts(rows)
     for problem in count_problems(form, recipe, counts):
@@ -220,6 +210,20 @@ def write_contents(content: ReleaseContent, *, folder: Path, home: Path) -> Mani
         own_texts=own_texts,
         derived_from=recipe.derived_from,
     )
+
+
+def _documents(
+    content: ReleaseContent, extras: ReleaseExtras, data_files: Sequence[ManifestFile], *, rows: Mapping[str, int]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield what stands beside the files of data, the card among it."""
+    documents = dict(extras.documents(data_files, rows=rows))
+    yield from documents.items()
+    yield from _expectations(content, items=extras.items)
+    recipe = shared_recipe(content.recipe).model_dump(mode="json")
+    yield RECIPE, yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True).encode()
+    yield LICENSE, LICENSE_TEXT.encode()
+    title = str(split_card(documents[CARD].decode(), source=CARD)[0]["pretty_name"])
+    yield BENCHMARK_FILE, benchmark_file(title, [content.recipe.variant]).encode()
 
 
 def _expectations(content: ReleaseContent, *, items: int) -> Iterator[tuple[str, bytes]]:

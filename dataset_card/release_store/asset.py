@@ -7,12 +7,12 @@ from typing import Any, cast
 import dagster as dg
 
 from assets.engine.benchmark import Benchmark
-from assets.engine.materialization import page_link, with_details
+from assets.engine.materialization import explain_failures, page_link, with_details
 from assets.engine.ports import VALUES, AssetValues, RunContext
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.provenance import MANY, REPORT_VALUE, ReportValue
 from assets.engine.recipe_asset import current_recipe
-from assets.engine.stage_asset import disk_error_message, made_from_one_recipe, named_parts
+from assets.engine.stage_asset import made_from_one_recipe, named_parts
 from assets.llm.usage import Usage
 from assets.recipe.recipe import Recipe
 from assets.records.report import BenchmarkReport
@@ -120,16 +120,11 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         recipe = current_recipe(context, benchmark, provenance.recipe, values=asset_values)
         finished = FinishedRows(benchmark, run_context.snapshots, provenance)
         content = release_content(form, recipe, finished=finished, report=reported.report if reported else None)
-        try:
-            steps = Steps(f"{recipe.variant}: dataset_card and release", tell=run_context.report_step)
-            steps.begin("writing tables, card and files")
-            with heartbeat(context.log.info, steps.line):
-                released = releases.write(content, version=config.version)
-            steps.end(f"{released.version}, {counted(len(released.manifest.files), 'file')}")
-        except ReleaseError as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
-        except OSError as error:
-            raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
+        steps = Steps(f"{recipe.variant}: dataset_card and release", tell=run_context.report_step)
+        steps.begin("writing tables, card and files")
+        with explain_failures(ReleaseError), heartbeat(context.log.info, steps.line):
+            released = releases.write(content, version=config.version)
+        steps.end(f"{released.version}, {counted(len(released.manifest.files), 'file')}")
         version = dg.DataVersion(released.digest[:16])
         address = f"{releases.address}/{recipe.variant}/{released.version}"
         yield dg.MaterializeResult(asset_key=card_key, data_version=version, metadata=card_metadata(released))

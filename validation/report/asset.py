@@ -1,6 +1,6 @@
 """The quality report as an asset: a record, and a page to read."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -9,12 +9,12 @@ from typing import Any
 import dagster as dg
 
 from assets.engine.cancellation import stop_with_run
-from assets.engine.materialization import page_link, with_details
+from assets.engine.materialization import explain_failures, page_link, with_details
 from assets.engine.ports import VALUES, AssetValues, RunContext
 from assets.engine.progress import Steps, heartbeat
 from assets.engine.provenance import MANY, REPORT_VALUE, Provenance, ReportValue
 from assets.engine.recipe_asset import current_recipe
-from assets.engine.stage_asset import disk_error_message, made_from_one_recipe, named_parts
+from assets.engine.stage_asset import made_from_one_recipe, named_parts
 from assets.llm.ports import BudgetReached
 from assets.records.report import BenchmarkReport, RuleLine
 from assets.reporting.definition_metadata import OWNERS, definition
@@ -67,36 +67,36 @@ def report_asset(validation: Validation) -> dg.AssetsDefinition:
         steps = Steps(f"{recipe.variant}: quality_report", tell=run_context.report_step)
         # Nothing else runs in a process that has come to its report. So nothing here goes to a thread, where the signal of a
         # cancelled run would not reach it.
-        with heartbeat(context.log.info, steps.line):
+        with explain_failures(SuiteError), heartbeat(context.log.info, steps.line):
             finished = FinishedItems(run_context, recipe, provenance.by_stage, benchmark)
             project = project_folder(reports, recipe.variant)
-            try:
-                report, left_out = await report_on(finished, validation, project=project, on_step=steps.begin)
-                for sentence in left_out:
-                    context.log.warning(sentence)
-                steps.begin("writing the page")
-                page = write_page(spec.render(report), reports / f"{recipe.variant}.html")
-            except SuiteError as error:
-                raise dg.Failure(description=str(error), allow_retries=False) from error
-            except OSError as error:
-                raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
+            report, left_out = await report_on(finished, validation, project=project, on_step=steps.begin)
+            for sentence in left_out:
+                context.log.warning(sentence)
+            steps.begin("writing the page")
+            page = write_page(spec.render(report), reports / f"{recipe.variant}.html")
         steps.end(counted(finished.count, benchmark.noun))
-        verdict = verdict_on(report)
-        metadata: dict[str, Any] = {"page": page_link("reports", page.name), "verdict": verdict.words}
-        if left_out:
-            metadata[LEFT_OUT] = " ".join(left_out)
-        if verdict.reasons:
-            metadata["reasons"] = dg.MetadataValue.md("\n".join([f"- {reason}" for reason in verdict.reasons]))
         details: dict[str, Any] = {**spec.metadata(report), "page_on_disk": str(page)}
         if benchmark.tables:
             details["data_docs"] = str(project / DATA_DOCS)
         yield dg.MaterializeResult(
             value=ReportValue(provenance=provenance.model_copy(update={"recipe": recipe}), report=report),
             data_version=dg.DataVersion(report.sha256()[:16]),
-            metadata={**metadata, **with_details(details, apart=APART)},
+            metadata={**_verdict_metadata(report, page, left_out), **with_details(details, apart=APART)},
         )
 
     return quality_report
+
+
+def _verdict_metadata(report: BenchmarkReport, page: Path, left_out: Sequence[str]) -> dict[str, Any]:
+    """Return the report's address and verdict, and what is left out of it."""
+    verdict = verdict_on(report)
+    metadata: dict[str, Any] = {"page": page_link("reports", page.name), "verdict": verdict.words}
+    if left_out:
+        metadata[LEFT_OUT] = " ".join(left_out)
+    if verdict.reasons:
+        metadata["reasons"] = dg.MetadataValue.md("\n".join([f"- {reason}" for reason in verdict.reasons]))
+    return metadata
 
 
 async def report_on(

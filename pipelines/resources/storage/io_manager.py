@@ -12,10 +12,10 @@ import duckdb
 import pyarrow as pa
 
 from assets.engine.benchmark import Benchmark
+from assets.engine.materialization import explain_failures
 from assets.engine.ports import SnapshotRef, SnapshotStore, UnreadableValue
 from assets.engine.provenance import Provenance, ReportValue, ResolvedRecipe
 from assets.engine.stage import Stage
-from assets.engine.stage_asset import disk_error_message
 from assets.records.base import Record
 from pipelines.benchmarks import BENCHMARKS, benchmark_of_asset
 from pipelines.errors import StoreError
@@ -63,11 +63,9 @@ class AssetValueIOManager(dg.IOManager):
         names = [_name(asset, partition)]
         if isinstance(obj, ResolvedRecipe):
             names.insert(0, _name(asset, partition, run_id=_root_run(context)))
-        try:
+        with explain_failures():
             for name in names:
                 self._files.write(name, with_digest(content))
-        except OSError as error:
-            raise dg.Failure(description=disk_error_message(error), allow_retries=False) from error
 
     def load_input(self, context: dg.InputContext) -> Any:
         """Return the value of the input's partition; for an input with the metadata `many`, a dict of partition to value."""
@@ -163,11 +161,9 @@ class AssetValueIOManager(dg.IOManager):
         # A run uses the recipe that it resolved itself, even if another run resolved a newer one meanwhile.
         benchmark = self._find_benchmark(asset)
         run_id = _root_run(context) if benchmark is not None and asset == benchmark.key("recipe") else ""
-        try:
+        with explain_failures(OSError):
             own = self._find(_name(asset, partition, run_id=run_id), asset) if run_id else None
             value = own or self.find(asset, partition)
-        except OSError as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
         if value is None and benchmark is not None and asset in map(benchmark.key, WITHOUT_VALUE):
             raise dg.Failure(
                 description=f"Asset {asset!r} has no value for an input; name it in `deps`, and take its folder or "
@@ -186,7 +182,7 @@ class AssetValueIOManager(dg.IOManager):
 
     def _rows(self, stage: Stage[Any], values: Sequence[Provenance], *, wanted: Any) -> Any:
         kind = get_origin(wanted) or wanted
-        try:
+        with explain_failures(OSError):
             refs: list[SnapshotRef] = []
             for value in values:
                 refs.extend(value.stage(stage.name).values())
@@ -196,8 +192,6 @@ class AssetValueIOManager(dg.IOManager):
                     records.extend(self._snapshots.read(ref, stage.name, record=stage.record).values())
                 return records
             table = self._concat(stage.name, refs)
-        except OSError as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
         # `to_pandas` imports pandas, which takes most of a second, so the type is compared by name.
         if kind in (Any, None) or f"{kind.__module__.partition('.')[0]}.{kind.__name__}" == "pandas.DataFrame":
             return table.to_pandas()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
