@@ -5,6 +5,7 @@ from rich.panel import Panel
 
 from assets.reporting.plurals import counted
 from assets.reporting.text_table import print_table
+from assets.text.calendar_words import MONTHS
 from assets.user_facts.pipeline import USER_FACTS
 from assets.user_facts.records import FactUser
 from dataset_card.release.content import ReleaseFormat
@@ -41,7 +42,7 @@ def print_user(console: Console, user: FactUser, *, brief: bool = False) -> None
     console.print(Panel(counted(len(user.questions), "question"), title=f"[bold]{user.name}[/bold]", title_align="left"))
     for session in user.sessions[: BRIEF if brief else None]:
         texts = " / ".join(filter(None, (session.message, session.request, session.mail)))
-        console.print(f"  {session.at:%b %d, %H:%M}  {texts}", highlight=False, markup=False)
+        console.print(f"  {MONTHS[session.at.month - 1][:3]} {session.at:%d, %H:%M}  {texts}", highlight=False, markup=False)
     rows: list[tuple[str, ...]] = []
     for question in user.questions[: BRIEF if brief else None]:
         rows.append((question.kind.replace("_", " "), question.text, question.right.text))

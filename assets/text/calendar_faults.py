@@ -15,7 +15,7 @@ from itertools import chain
 
 from dateutil.easter import easter
 
-from assets.text.calendar_words import CALENDAR_WORDS, CalendarWords
+from assets.text.calendar_words import CALENDAR_WORDS, MONTHS, CalendarWords
 
 MONTHS_AHEAD = 3  # further ahead, a month was so lately that a text may well speak of its last occurrence
 DAYS_AHEAD = 100  # of a holiday, likewise
@@ -127,7 +127,8 @@ def calendar_fault(text: str, *, day: date, language: str, own_month: bool) -> s
     if words is None:
         return ""
     for found, fault in chain(_weekday_faults(text, words, day), _faults_told(text, words, day, own_month=own_month)):
-        return f"is of {day:%d %B %Y}, and {fault} {found.strip()!r}; speak of time as one does on that day."
+        of = f"is of {day:%d} {MONTHS[day.month - 1]} {day.year}"
+        return f"{of}, and {fault} {found.strip()!r}; speak of time as one does on that day."
     return ""
 
 

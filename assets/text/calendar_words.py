@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+# Spelled out, because calendar.month_name and strftime follow the locale, and texts are the same on every machine.
+MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
 
 @dataclass(frozen=True)
 class CalendarWords:
@@ -38,7 +42,7 @@ def _past_syllables() -> str:
 
 CALENDAR_WORDS: Mapping[str, CalendarWords] = {
     "en": CalendarWords(
-        "January February March April May June July August September October November December",
+        " ".join(MONTHS),
         "Mondays? Tuesdays? Wednesdays? Thursdays? Fridays? Saturdays? Sundays?",
         "spring summer (?:fall|autumn) winter",
         {

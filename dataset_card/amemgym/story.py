@@ -12,6 +12,7 @@ from assets.amemgym.records.report import QualityReport
 from assets.records.estimate import interval_note, percent, percents
 from assets.reporting.plurals import counted
 from assets.reporting.text_table import print_table
+from assets.text.calendar_words import MONTHS
 
 BRIEF_SESSIONS = 3  # sessions shown of each period in a brief story
 
@@ -69,7 +70,8 @@ def _print_period(console: Console, period: EpisodePeriod, *, index: int, brief:
     for session in sessions:
         if session.event:
             console.print(f"  [dim]{session.event}[/dim]")
-        console.print(f'  {session.session_time:%b %d, %H:%M}  "{session.query}"', highlight=False)
+        at = session.session_time
+        console.print(f'  {MONTHS[at.month - 1][:3]} {at:%d, %H:%M}  "{session.query}"', highlight=False)
         console.print(f"    [cyan]{_pairs(session.exposed_states)}[/cyan]", highlight=False)
     if len(sessions) < len(period.sessions):
         console.print(f"  ... and {counted(len(period.sessions) - len(sessions), 'more session')}")

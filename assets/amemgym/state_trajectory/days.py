@@ -13,12 +13,11 @@ from dateutil.relativedelta import relativedelta
 from assets.amemgym.records.state import StateSchema
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.amemgym import AMemGymRecipe
+from assets.text.calendar_words import WEEKDAYS
 
 WEEKS_BEFORE_START = 3  # in which the initial sessions lie, for that period has no start
 FEWEST_DAYS_LATER = 2  # from an event to the message about it: what follows from it has to show
 MOST_DAYS_LATER = 10
-# Spelled out, because calendar.day_name and strftime follow the locale, and prompts are the same on every machine.
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def period_dates(recipe: AMemGymRecipe, index: int) -> tuple[date, date]:

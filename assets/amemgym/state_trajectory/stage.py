@@ -13,7 +13,7 @@ from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpda
 from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
-from assets.amemgym.state_trajectory.days import WEEKDAYS, change_days, period_dates, with_weekday
+from assets.amemgym.state_trajectory.days import change_days, period_dates, with_weekday
 from assets.amemgym.state_trajectory.quality import change_counts, earlier_values, ping_pongs
 from assets.amemgym.state_trajectory.story_reading import (
     StoryReader,
@@ -35,6 +35,7 @@ from assets.records.base import GateRecord
 from assets.records.flat_tables import preview_rows
 from assets.reporting.asset_description import AssetDescription, Metadata
 from assets.reporting.histogram import histogram, rounded_mean
+from assets.text.calendar_words import WEEKDAYS
 from assets.text.text_checks import TextInContext, faults
 from prompts.catalogue import load_prompt
 

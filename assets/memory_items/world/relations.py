@@ -12,12 +12,11 @@ from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
 from assets.memory_items.world.occasions import Occasion
 from assets.recipe.document_tasks import Operation
 from assets.records.answers import AnswerKind, read_date
+from assets.text.calendar_words import MONTHS
 
 PLAIN_KINDS = frozenset(get_args(AnswerKind)) - {"name"}  # of values that have no relations of their own
 DAYS_OFF = 400  # by which dates of one thing differ at most
 HOLIDAYS = ((1, 1), (12, 25), (12, 26))
-# Spelled out, because calendar.month_name follows the locale.
-MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 # Syllables of names.
 ONSETS = tuple("b br c d dr f g gr h j k kr l m n p pr qu r s st t tr v w z".split())  # noqa: SIM905 (easier to read)
 VOWELS = ("a", "e", "i", "o", "u", "ae", "ei", "ou")

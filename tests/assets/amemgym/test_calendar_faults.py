@@ -58,6 +58,19 @@ SOUND = [
 ]
 
 
+class DayInGermany(date):
+    """A day on a machine whose locale is German."""
+
+    def __format__(self, form: str) -> str:
+        return super().__format__(form.replace("%B", "Juni").replace("%A", "Montag"))
+
+
+def test_an_objection_names_the_month_alike_on_every_machine() -> None:
+    day = DayInGermany(2021, 6, 21)
+    told = calendar_fault("In August, we moved.", day=day, language="en", own_month=False)
+    assert told.startswith("is of 21 June 2021, and tells what lies ahead")
+
+
 @pytest.mark.parametrize(("language", "day", "text"), AHEAD)
 def test_what_lies_ahead_is_not_told_as_happened(language: str, day: date, text: str) -> None:
     assert "as if it had happened" in calendar_fault(text, day=day, language=language, own_month=False)
