@@ -1,6 +1,6 @@
 """Stage 6: from a period's updates, the life events that caused them (section 3.1; App. C.3, elaboration)."""
 
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -36,6 +36,7 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.async_calls import gather_all
 from assets.llm.gate import Gate, GateAttempt, pass_gates
+from assets.llm.item_watch import show_draft
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, enum_of, list_of, object_of
 from assets.recipe.amemgym import AMemGymRecipe, calls_for_changes, values_apart
@@ -93,49 +94,48 @@ async def elaborate_events(
 ) -> EventSet:
     """Explain the updates of each period in turn, as each follows from what was before; then let all events pass their gate."""
     writer = EventWriter(profile, schema, recipe, model, trajectory)
-    drafted = await _draft_periods(writer)
+    refused = any(not vote.accepted for vote in trajectory.gate_records)
+    for period in trajectory.periods[1:]:
+        writer.events.extend(await _draft_period(writer, period))
+        if refused:  # what was drafted ahead may follow from a summary that has been told anew
+            show_draft(_event_set(writer, to=period))
     if recipe.gates.consistency:
         await _pass_event_gates(writer)
-    return _event_set(writer, drafted)
+    return _event_set(writer, to=trajectory.periods[-1])
 
 
 async def draft_events(
     profile: UserProfile,
     schema: StateSchema,
     trajectory: StateTrajectory,
-    before: EventSet | None,
+    before: Awaitable[EventSet | None] | None,
     *,
     recipe: AMemGymRecipe,
     model: LanguageModel,
-) -> EventSet:
-    """Explain the updates of the periods that came since the draft before, for no judge."""
+) -> EventSet | None:
+    """Explain the updates of the last period, after those of the period before, for no judge."""
     writer = EventWriter(profile, schema, recipe, model, trajectory)
-    drafted: list[list[GatedEvent]] = []
-    for period, own in zip(trajectory.periods[1:], before.periods if before else (), strict=False):
-        drafted.append([GatedEvent(period, event, GateAttempt("", event.text)) for event in own.events])
-        writer.events.extend(drafted[-1])
-    drafted.extend(await _draft_periods(writer, after=len(drafted)))
-    return _event_set(writer, drafted)
+    earlier = await before if before else None
+    drafted = earlier.periods if earlier else ()
+    last = trajectory.periods[-1]
+    if last.index != len(drafted) + 1:
+        return None  # the initial state has no events, and after a period that failed there are none
+    for period, own in zip(trajectory.periods[1:], drafted, strict=False):
+        writer.events.extend(GatedEvent(period, event, GateAttempt("", event.text)) for event in own.events)
+    writer.events.extend(await _draft_period(writer, last))
+    return _event_set(writer, to=last)
 
 
-async def _draft_periods(writer: EventWriter, *, after: int = 0) -> list[list[GatedEvent]]:
-    """Draft the events of the periods after this one in turn."""
-    drafted: list[list[GatedEvent]] = []
-    for period in writer.trajectory.periods[after + 1 :]:
-        drafted.append(await _draft_period(writer, period))
-        writer.events.extend(drafted[-1])
-    return drafted
-
-
-def _event_set(writer: EventWriter, drafted: Sequence[Sequence[GatedEvent]]) -> EventSet:
-    """Return the events with their texts as they are now."""
+def _event_set(writer: EventWriter, *, to: TrajectoryPeriod) -> EventSet:
+    """Return the events up to this period with their texts as they are now."""
     periods: list[PeriodEvents] = []
     records: list[GateRecord] = []
-    for index, own in enumerate(drafted, start=1):
+    for index in range(1, to.index + 1):
         finished: list[Event] = []
-        for event in own:
-            finished.append(event.draft.model_copy(update={"text": event.attempt.text}))
-            records.extend(event.attempt.records)
+        for event in writer.events:
+            if event.period.index == index:
+                finished.append(event.draft.model_copy(update={"text": event.attempt.text}))
+                records.extend(event.attempt.records)
         periods.append(PeriodEvents(index=index, events=tuple(finished)))
     return EventSet(user_id=writer.profile.user_id, periods=tuple(periods), gate_records=tuple(records))
 
@@ -260,7 +260,7 @@ def event_gate(writer: EventWriter, period: TrajectoryPeriod, event: Event, *, s
         (drafted,) = await _draft(writer, period, event.states, sample=number, whole=True)
         return drafted.text
 
-    return Gate("event", new, subject, refine, redraft)
+    return Gate("event", new, subject, refine, redraft, lambda: show_draft(_event_set(writer, to=period)))
 
 
 def event_in_context(event: Event, *, profile: UserProfile, recipe: AMemGymRecipe) -> TextInContext:
@@ -321,7 +321,7 @@ EVENTS = Stage(
     name="events",
     record=EventSet,
     make=elaborate_events,
-    draft=draft_events,
+    begins_with={STATE_TRAJECTORY.name: draft_events},
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("events/elaborate", "events/refine", "state_trajectory/check"),
     calls={

@@ -8,7 +8,7 @@ flight and waits only for that. So the model is never idle while any item has wo
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from assets.engine.serialized_record import SerializedRecord
 from assets.llm.asked_ahead import AheadReplies
@@ -18,6 +18,7 @@ from assets.records.base import ItemRecord
 
 Made = SerializedRecord[ItemRecord]
 Work = Callable[[Meter], Coroutine[Any, Any, Made]]
+T = TypeVar("T")
 
 
 @dataclass
@@ -87,7 +88,7 @@ class InFlight:
     """
 
     tasks: dict[str, InFlightTask] = field(default_factory=dict[str, InFlightTask])
-    prefetches: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    prefetches: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
     ahead: AheadReplies = field(default_factory=AheadReplies)
     spares: dict[str, Spares] = field(default_factory=dict[str, Spares])
 
@@ -112,7 +113,7 @@ class InFlight:
             if found is not None:
                 found.task.cancel()
 
-    def start(self, prefetch: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start(self, prefetch: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Let a prefetch go on while the run does other things."""
         task = asyncio.get_running_loop().create_task(prefetch)
         self.prefetches.add(task)

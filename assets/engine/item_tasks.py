@@ -7,7 +7,7 @@ fail.
 import asyncio
 import hashlib
 import traceback
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,6 +25,10 @@ from assets.llm.ports import EndpointError
 from assets.llm.usage import Meter, MeteredModel, Usage
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemFailed, ItemRecord
+
+# A stage's work on what an earlier one has shown, which gives a draft of its own or None.
+Drafting = Coroutine[Any, Any, ItemRecord | None]
+DraftTask = asyncio.Task[ItemRecord | None]
 
 
 class RecordedFailure(Exception):
@@ -50,37 +54,31 @@ class DraftsAhead:
     item_id: str
     reached: Sequence[Stage[ItemRecord]]
     find: Callable[[str], ItemRecord | None]
-    start: Callable[[Coroutine[Any, Any, None]], None]
+    start: Callable[[Drafting], DraftTask]
     drafts: dict[str, ItemRecord] = field(default_factory=dict[str, ItemRecord])
-    _due: set[str] = field(default_factory=set[str])
-    _running: set[str] = field(default_factory=set[str])
+    _last: dict[str, DraftTask] = field(default_factory=dict[str, DraftTask])
 
     def show(self, stage: str, draft: ItemRecord) -> None:
-        """Let the stages that need this one begin with its draft, or go on with it when they are done with an earlier one."""
+        """Let the stages that begin with this one's drafts ask what this draft adds, beside what they ask already."""
         self.drafts[stage] = draft
         for other in self.reached:
-            if other.draft is None or stage not in (need.name for need in other.needs):
-                continue
-            self._due.add(other.name)
-            if other.name not in self._running:
-                self._running.add(other.name)
-                self.start(self._draft(other))
+            begin = other.begins_with.get(stage)
+            if begin is not None:
+                inputs = [self.drafts.get(need.name) or self.find(need.name) for need in other.needs]
+                asking = partial(begin, *inputs, self._last.get(other.name))
+                self._last[other.name] = self.start(self._draft(other, asking))
 
-    async def _draft(self, stage: Stage[ItemRecord]) -> None:
+    async def _draft(self, stage: Stage[ItemRecord], asking: Callable[..., Awaitable[ItemRecord | None]]) -> ItemRecord | None:
         WATCH.set(None)  # what fails here is not lost yet
         labels = self.run_context.labels(stage.name, item_id=self.item_id)
         model = AskingAhead(self.run_context.model, labels, self.run_context.in_flight.ahead)
         recipe = self.recipe.for_stage(stage.name, item_id=self.item_id)
-        assert stage.draft is not None
         # The stage itself meets the same failure when its turn comes, and says it.
         with suppress(ItemFailed, EndpointError):
-            while stage.name in self._due:
-                self._due.remove(stage.name)
-                inputs = [self.drafts.get(need.name) or self.find(need.name) for need in stage.needs]
-                draft = await stage.draft(*inputs, self.drafts.get(stage.name), recipe=recipe, model=model)
-                if draft is not None:
-                    self.show(stage.name, draft)
-            self._running.remove(stage.name)
+            draft = await asking(recipe=recipe, model=model)
+            if draft is not None:
+                self.show(stage.name, draft)
+            return draft
 
 
 @dataclass
@@ -100,7 +98,7 @@ class ItemTasks:
     spares: Spares
     reached: Sequence[Stage[ItemRecord]]
     prefetching: bool = False
-    begun: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+    begun: list[DraftTask] = field(default_factory=list[DraftTask])
     keys: list[str] = field(default_factory=list[str])
     made: dict[str, dict[int, Made]] = field(default_factory=dict[str, dict[int, Made]])
     _running: dict[tuple[str, int], asyncio.Future[Made]] = field(default_factory=dict[tuple[str, int], "asyncio.Future[Made]"])
@@ -113,9 +111,11 @@ class ItemTasks:
                 known[name] = {position: rows[position]}
         return replace(self, meter=Meter(), known=known, prefetching=True, begun=[], keys=[], made={}, _running={})
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let work for these items go on, which nobody waits for."""
-        self.begun.append(self.run_context.in_flight.start(work))
+    def start(self, work: Drafting) -> DraftTask:
+        """Let work for these items go on, which no record waits for."""
+        task = self.run_context.in_flight.start(work)
+        self.begun.append(task)
+        return task
 
     def stop(self) -> None:
         """Stop what was begun for these items and is not done."""

@@ -43,9 +43,10 @@ class Stage(Generic[R]):
     Raise `version` when the function's logic changes what it makes. `calls`: how often it asks each prompt, for the forecast;
     a prompt that it shares with an earlier stage may be left out.
 
-    `draft` is called with what earlier stages show of the records of `needs` before they are done, each longer than the one
-    before, None for one that shows nothing yet, and with its own last draft. It asks what `make` would ask first, so that these
-    replies are under way, and returns its draft, or None.
+    `begins_with`: functions that ask what `make` would ask first, so that these replies are under way, by the need whose drafts
+    they begin with. Each time that it shows a draft, whose last part is new, one is called beside the calls before, with the
+    drafts or records of all needs, None for one that has shown nothing yet, and the task of the stage's call before, or
+    None. It returns a draft of the stage's own, or None.
     """
 
     name: str
@@ -53,7 +54,9 @@ class Stage(Generic[R]):
     make: Callable[..., Awaitable[R]] = _not_made
     needs: "tuple[Stage[ItemRecord], ...]" = ()
     prompts: tuple[str, ...] = ()
-    draft: Callable[..., Awaitable[R | None]] | None = None
+    begins_with: Mapping[str, Callable[..., Awaitable[R | None]]] = field(
+        default_factory=dict[str, Callable[..., Awaitable[R | None]]]
+    )
     calls: Mapping[str, PromptCalls] = field(default_factory=dict[str, PromptCalls])
     version: int = 1
     draw: Callable[[Any, Unit], Iterable[tuple[int, R]]] | None = None

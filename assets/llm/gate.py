@@ -17,7 +17,6 @@ from assets.recipe.policies import GatePolicy
 from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord, ItemFailed
 
-LAST_TEXTS = 2  # when no more are left, an item is at risk
 T = TypeVar("T")
 S = TypeVar("S")  # what a judge is asked about, beside the text
 
@@ -93,7 +92,8 @@ Reader = Callable[[Sequence[ReadingTask[S]]], Awaitable[list[dict[str, str]]]]
 class Gate(Generic[S]):
     """The gate of one item, which a text passes when judges read exactly `target` out of it.
 
-    `refine` gets the text, the last reading and a sample number, `redraft` the number of the draft.
+    `refine` gets the text, the last reading and a sample number, `redraft` the number of the draft. `on_rewrite` is called when
+    the attempt has a new text, which nobody has read yet.
     """
 
     name: str
@@ -101,6 +101,7 @@ class Gate(Generic[S]):
     subject: S
     refine: Callable[[str, dict[str, str], int], Awaitable[str]]
     redraft: Callable[[int], Awaitable[str]]
+    on_rewrite: Callable[[], None] = lambda: None
 
 
 Gated = tuple[Gate[S], GateAttempt]
@@ -246,6 +247,7 @@ class _Ballot(Generic[S]):
     async def start_over(self) -> None:
         """Rewrite the refused text; the new one has no votes yet. Raises ItemFailed."""
         await rewrite(self.gate, self.attempt, policy=self.policy)
+        self.gate.on_rewrite()
         self.votes.clear()
 
 
@@ -314,7 +316,7 @@ async def rewrite(gate: Gate[S], attempt: GateAttempt, *, policy: GatePolicy) ->
     All gates of an item share these: so many texts an item may have. Raises ItemFailed when there were as many.
     """
     used = attempt.draft * (1 + policy.max_refinements) + attempt.refinement + 1
-    if 0 < policy.texts - used <= LAST_TEXTS:
+    if policy.texts / 2 <= used < policy.texts:
         warn_of_loss()
     if attempt.refinement < policy.max_refinements:
         refused = [vote for vote in attempt.records if not vote.accepted]

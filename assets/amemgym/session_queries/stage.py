@@ -101,22 +101,38 @@ async def write_sessions(
     return SessionSet(user_id=profile.user_id, periods=tuple(periods), gate_records=tuple(records))
 
 
+async def draft_initial_sessions(
+    profile: UserProfile,
+    schema: StateSchema,
+    trajectory: StateTrajectory,
+    *_: object,
+    recipe: AMemGymRecipe,
+    model: LanguageModel,
+) -> None:
+    """Draft the initial queries as soon as there is an initial state, for no judge."""
+    if len(trajectory.periods) == 1:
+        await _draft_period(UserContext(profile, schema, recipe, model), trajectory.periods[0], None)
+
+
 async def draft_sessions(
     profile: UserProfile,
     schema: StateSchema,
     trajectory: StateTrajectory,
-    events: EventSet | None,
-    _: None,
+    events: EventSet,
+    _: object,
     *,
     recipe: AMemGymRecipe,
     model: LanguageModel,
 ) -> None:
-    """Draft the initial queries as soon as there is an initial state, and all when all events are there; for no judge."""
+    """Draft the queries of the last period that has events, and all noise when all periods have them; for no judge."""
     user = UserContext(profile, schema, recipe, model)
-    if events is not None and len(events.periods) == recipe.num_periods:
-        await _draft_periods(user, trajectory, events)
-    elif len(trajectory.periods) == 1:
-        await _draft_period(user, trajectory.periods[0], None)
+    last = events.periods[-1]
+    drafting = gather_all(_draft_period(user, trajectory.periods[last.index], last))
+    if last.index < recipe.num_periods:
+        await drafting
+    else:
+        initial = _draft_period(user, trajectory.periods[0], None)
+        await gather_all(drafting, _draft_all_noise(user, trajectory, events, initial))
 
 
 async def _draft_periods(user: UserContext, trajectory: StateTrajectory, events: EventSet) -> list[PeriodQueries]:
@@ -350,7 +366,7 @@ SESSION_QUERIES = Stage(
     name="session_queries",
     record=SessionSet,
     make=write_sessions,
-    draft=draft_sessions,
+    begins_with={STATE_TRAJECTORY.name: draft_initial_sessions, EVENTS.name: draft_sessions},
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY, EVENTS),
     prompts=(
         "session_queries/initial",

@@ -24,6 +24,7 @@ from tests.support.small import persona, small_recipe
 from tests.support.waiting import until
 
 UPDATE, EVENT, PROBE = "state_trajectory/update", "events/elaborate", "session_queries/probe"
+STORY, MESSAGES = "state_trajectory/check", "session_queries/update"
 CHAIN = AMEMGYM.stages[1:]
 
 
@@ -101,6 +102,34 @@ def test_events_and_initial_queries_are_asked_while_the_trajectory_goes_on(tmp_p
     last_update = len(order) - 1 - order[::-1].index(UPDATE)
     assert order.index(EVENT) < last_update
     assert order.index("session_queries/initial") < last_update
+
+
+def test_messages_of_a_period_are_asked_while_later_events_are_written(tmp_path: Path) -> None:
+    model = SlottedModel()
+    whole_run(tmp_path, model, *CHAIN, num_users=1, num_periods=3)
+    order = order_of(model)
+    last_event = len(order) - 1 - order[::-1].index(EVENT)
+    assert order.index(MESSAGES) < last_event
+
+
+@dataclass
+class MessagesFirst(SlottedModel):
+    """A model that judges an event which was written anew when the messages about it have been asked."""
+
+    async def _answer(self, request: ModelRequest) -> ModelReply:
+        if request.labels.prompt == STORY and self.asked("events/refine"):
+            await until(lambda: len(self.asked(MESSAGES)) == 2)
+        return await super()._answer(request)
+
+
+def test_messages_about_an_event_that_is_written_anew_are_asked_before_judges_have_read_it(tmp_path: Path) -> None:
+    def tell_nothing(request: ModelRequest) -> object:
+        events = cast(dict[str, list[dict[str, object]]], honest(request))["events"]
+        return {"events": [{**event, "event": "My sister came by on her way home and stayed for tea."} for event in events]}
+
+    model = MessagesFirst({EVENT: [tell_nothing]})
+    whole_run(tmp_path, model, *CHAIN, num_users=1)
+    assert order_of(model).count("events/refine") == 1
 
 
 def test_nothing_is_asked_ahead_for_a_stage_that_the_run_does_not_reach(tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 """A text passes when a reading recovers its target, else it is refined or written anew; what was tried is kept."""
 
+from contextvars import copy_context
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assets.llm.item_watch import WATCH, ItemWatch
 from assets.recipe.policies import GatePolicy
 from assets.records.base import ItemFailed
 from tests.assets.llm.gate_bench import RIGHT, UNSURE, WRONG, Bench, passed, through
@@ -42,6 +45,20 @@ def test_a_user_is_given_up_with_all_records_when_everything_is_used_up() -> Non
         "draft 1",
         "draft 1, not meat",
     ]
+
+
+def test_an_item_is_at_risk_from_half_of_its_texts_on_until_none_is_left() -> None:
+    bench = Bench([WRONG])
+    refused: list[int] = []
+    watch = ItemWatch(lambda _: None, lambda: refused.append(len(bench.votes_seen)))
+
+    def lose() -> None:
+        WATCH.set(watch)
+        through(bench, policy=once(refinements=3, redrafts=1))
+
+    with pytest.raises(ItemFailed):
+        copy_context().run(lose)
+    assert refused == [4, 5, 6, 7]
 
 
 def test_a_reading_must_recover_the_target_exactly() -> None:
