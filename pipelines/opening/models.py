@@ -39,10 +39,11 @@ from pipelines.resources.ledger.paid_calls import PaidCallRecorder, PaidModel
 from pipelines.resources.ledger.prices import Prices, read_prices
 from pipelines.resources.llm.batch.settings import MAX_LINES, OnBatchProgress
 from pipelines.resources.llm.client import ModelClient
-from pipelines.resources.llm.concurrency import AdaptiveLimit
 from pipelines.resources.llm.embeddings import ModelEmbedder, OpenAiEmbeddings
-from pipelines.resources.llm.model_api import ModelApi, OpenAiChat, ReplyOrigins
+from pipelines.resources.llm.limits.concurrency import AdaptiveLimit
+from pipelines.resources.llm.model_api import ModelApi, OpenAiChat
 from pipelines.resources.llm.place import EndpointPlace
+from pipelines.resources.llm.reply_origins import ReplyOrigins
 from pipelines.resources.llm.settings import EndpointSettings, runs_at_once
 from pipelines.resources.storage.key_value import KeyValueStore
 from pipelines.resources.storage.open_database import SHARED, shared_database

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from assets.llm.async_calls import shield_call
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import is_rubbish
-from pipelines.resources.llm.concurrency import AdaptiveLimit
+from pipelines.resources.llm.limits.concurrency import AdaptiveLimit
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore, digest_of
 from pipelines.resources.storage.open_database import open_database

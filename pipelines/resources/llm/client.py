@@ -13,8 +13,8 @@ from assets.records.json_text import mended_json
 from pipelines.resources.llm.compatibility import ApiCompatibility, LearnedCompatibility
 from pipelines.resources.llm.connection import Connections, EndpointConnection
 from pipelines.resources.llm.errors import FailureClassifier
+from pipelines.resources.llm.limits.rate_limit import LocalRateLimiter, RateLimiter
 from pipelines.resources.llm.model_api import ModelApi, OpenAiChat
-from pipelines.resources.llm.rate_limit import LocalRateLimiter, RateLimiter
 from pipelines.resources.llm.retry import CallFailure, RetryBudget
 from pipelines.resources.llm.settings import EndpointSettings
 

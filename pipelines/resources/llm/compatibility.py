@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from assets.llm.native_tools import native_messages, native_tools
 from assets.llm.ports import ModelReply, ModelRequest
-from pipelines.resources.llm.reply_room import ReplyRoom, RoomLimit, sign_of_short_context
+from pipelines.resources.llm.limits.reply_room import ReplyRoom, RoomLimit, sign_of_short_context
 from prompts.template import Message
 
 Structure = Literal["strict", "schema", "object", "text"]

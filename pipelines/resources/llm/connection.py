@@ -11,8 +11,8 @@ from assets.llm.ports import EndpointError
 from assets.records.limits import MB
 from pipelines.bounded_http import BoundedAsyncClient
 from pipelines.network_route import NoRoute
-from pipelines.resources.llm.concurrency import FIRST_LIMIT, AdaptiveLimit
 from pipelines.resources.llm.endpoint_health import EndpointHealth, StopSignal
+from pipelines.resources.llm.limits.concurrency import FIRST_LIMIT, AdaptiveLimit
 from pipelines.resources.llm.settings import EndpointSettings
 
 if TYPE_CHECKING:

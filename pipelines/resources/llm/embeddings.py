@@ -17,9 +17,10 @@ from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed, Vector
 from assets.records.limits import MB
+from pipelines.resources.llm.chat_completion import IfFields, Tokens, no_reply, read_tokens
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.errors import NoReply
-from pipelines.resources.llm.model_api import ApiCall, IfFields, OpenAiChat, Tokens, no_reply, read_tokens
+from pipelines.resources.llm.model_api import ApiCall, OpenAiChat
 from prompts.template import Message
 
 LARGEST_BATCH = 64

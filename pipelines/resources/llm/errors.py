@@ -11,7 +11,7 @@ from assets.llm.ports import ModelRequest
 from pipelines.bounded_http import BodyTooLarge, RedirectedElsewhere
 from pipelines.resources.llm.compatibility import SAYS_UNKNOWN, Rejection
 from pipelines.resources.llm.error_body import ErrorBody
-from pipelines.resources.llm.reply_room import limit_per_call, room_limit_in
+from pipelines.resources.llm.limits.reply_room import limit_per_call, room_limit_in
 from pipelines.resources.llm.retry import MAX_SECONDS, RUN_AGAIN, CallFailure, FailureKind, retry_after_seconds
 from pipelines.resources.llm.settings import NO_ENDPOINT, EndpointSettings
 

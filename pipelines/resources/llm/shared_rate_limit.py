@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from assets.llm.ports import ModelReply, ModelRequest
-from pipelines.resources.llm.rate_limit import TokenBucket, likely_tokens
+from pipelines.resources.llm.limits.rate_limit import TokenBucket, likely_tokens
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore

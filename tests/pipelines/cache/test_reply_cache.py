@@ -10,7 +10,7 @@ import pytest
 from assets.llm.async_calls import wait_for_shielded_calls
 from assets.llm.ports import CallLabels, EndpointError, ModelReply, ModelRequest
 from pipelines.resources.cache.reply_cache import CachedModel, CacheMode, open_replies, request_key
-from pipelines.resources.llm.concurrency import AdaptiveLimit
+from pipelines.resources.llm.limits.concurrency import AdaptiveLimit
 from pipelines.resources.storage.key_value import KeyValueStore
 from prompts.template import Message
 from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, a_request

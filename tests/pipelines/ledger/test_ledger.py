@@ -13,7 +13,8 @@ from assets.llm.usage import Meter, MeteredModel, request_tokens
 from assets.text.words import count_tokens
 from pipelines.resources.ledger.ledger import COLUMNS, TABLE, Ledger
 from pipelines.resources.ledger.queries import Grouping, LedgerSums, dollars, sum_calls
-from pipelines.resources.llm.model_api import OpenAiChat, read_reply
+from pipelines.resources.llm.chat_completion import read_reply
+from pipelines.resources.llm.model_api import OpenAiChat
 from pipelines.resources.storage.database import Connection
 from tests.pipelines.ledger.ledger_stores import ADDRESS, LedgerStores, Paid, UsingModel, call, open_stores
 from tests.support.scripted_model import ScriptedModel, ask_test_prompt

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from assets.llm.ports import ModelReply
 from pipelines.redaction import MAX_LENGTH, Redactor
 from pipelines.resources.llm.compatibility import can_be_strict
-from pipelines.resources.llm.concurrency import AdaptiveLimit
-from pipelines.resources.llm.rate_limit import LocalRateLimiter, TokenBucket
+from pipelines.resources.llm.limits.concurrency import AdaptiveLimit
+from pipelines.resources.llm.limits.rate_limit import LocalRateLimiter, TokenBucket
 from pipelines.resources.llm.retry import parse_duration
 from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, KEY, a_request
 from tests.support.waiting import LONG

@@ -11,7 +11,7 @@ import pytest
 
 from assets.llm.ports import EndpointError, ModelReply
 from pipelines.resources.llm.client import ModelClient
-from pipelines.resources.llm.concurrency import FIRST_LIMIT
+from pipelines.resources.llm.limits.concurrency import FIRST_LIMIT
 from pipelines.resources.llm.settings import EndpointSettings
 from tests.pipelines.llm.scripted_server import (
     KEY,

@@ -8,7 +8,7 @@ import pytest
 
 from assets.llm.ports import EndpointError, ModelReply, RequestFailed
 from pipelines.resources.llm.client import ModelClient
-from pipelines.resources.llm.reply_room import ReplyRoom, RoomLimit, room_limit_in
+from pipelines.resources.llm.limits.reply_room import ReplyRoom, RoomLimit, room_limit_in
 from tests.pipelines.llm.scripted_server import CLOSED_SCHEMA, Answer, ScriptedServer, a_request, completion, fault, in_process
 
 ROOMY = replace(a_request(schema=CLOSED_SCHEMA), max_output_tokens=8192)

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 from assets.llm.ports import EndpointError, FinishReason, ModelReply, ModelRequest
 from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.compatibility import ApiCompatibility
-from pipelines.resources.llm.errors import ErrorResponse
-from pipelines.resources.llm.model_api import ApiCall, NoReply
+from pipelines.resources.llm.errors import ErrorResponse, NoReply
+from pipelines.resources.llm.model_api import ApiCall
 from tests.pipelines.llm.scripted_server import KEY, Answer, ScriptedServer, a_request, fault, on_a_port, settings_for
 
 FINISHES: dict[str, FinishReason] = {"max_tokens": "length", "refusal": "refusal"}

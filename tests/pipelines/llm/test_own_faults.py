@@ -19,7 +19,7 @@ from dataset_card.release.manifest import read_manifest
 from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import model_name
 from pipelines.resources.llm.client import ModelClient
-from pipelines.resources.llm.concurrency import FIRST_LIMIT
+from pipelines.resources.llm.limits.concurrency import FIRST_LIMIT
 from pipelines.resources.llm.retry import MAX_TRIES
 from tests.pipelines.chained import TINY
 from tests.pipelines.llm.scripted_server import (

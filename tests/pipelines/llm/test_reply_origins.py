@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assets.llm.ports import EndpointError, ModelReply
 from pipelines.embedded.bank import model_name
 from pipelines.resources.llm.client import ModelClient
-from pipelines.resources.llm.model_api import ENOUGH_NAMES, ReplyOrigins
+from pipelines.resources.llm.reply_origins import ENOUGH_NAMES, ReplyOrigins
 from tests.pipelines.llm.batched import jobs_at
 from tests.pipelines.llm.scripted_server import Answer, ScriptedServer, a_request, completion, fault, on_a_port, settings_for
 from tests.pipelines.llm.test_batch_answers import OtherService, ask_all

@@ -14,10 +14,10 @@ from assets.records.json_text import JsonError, mended_json, parse_json
 from assets.records.limits import MB
 from pipelines.bounded_http import BodyTooLarge
 from pipelines.resources.llm.batch.settings import ASK_LIVE
+from pipelines.resources.llm.chat_completion import read_reply
 from pipelines.resources.llm.compatibility import ApiCompatibility
 from pipelines.resources.llm.connection import MOST_BYTES, EndpointConnection
 from pipelines.resources.llm.errors import ErrorResponse, FailureClassifier
-from pipelines.resources.llm.model_api import read_reply
 from pipelines.resources.llm.retry import RUN_AGAIN, CallFailure, RetryBudget
 from pipelines.resources.llm.settings import EndpointSettings
 

@@ -12,7 +12,7 @@ from pipelines.resources.llm.batch.settings import ASK_LIVE, BatchProgress, Batc
 from pipelines.resources.llm.batch.status import BatchStatus
 from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.llm.endpoint_health import StopSignal
-from pipelines.resources.llm.model_api import ReplyOrigins
+from pipelines.resources.llm.reply_origins import ReplyOrigins
 
 POLL_GROWTH = 1.3
 # Looks for what a provider says there is and does not show yet: a job that was just made, a file that was just written.

@@ -13,11 +13,12 @@ from pipelines.resources.llm.batch.client import LOST, MOST_FILE_BYTES, BatchCli
 from pipelines.resources.llm.batch.job import BatchJob, JobOutcome
 from pipelines.resources.llm.batch.settings import MAX_JOBS_PER_LINE, MAX_PAUSES, BatchSettings, OnBatchProgress
 from pipelines.resources.llm.batch.store import BatchStore, StoredLines
+from pipelines.resources.llm.chat_completion import with_tokens
 from pipelines.resources.llm.client import REFUSAL, ModelClient
 from pipelines.resources.llm.compatibility import Lesson
 from pipelines.resources.llm.connection import Connections, EndpointConnection
 from pipelines.resources.llm.errors import FailureClassifier
-from pipelines.resources.llm.model_api import FALLBACKS, ReplyOrigins, with_tokens
+from pipelines.resources.llm.reply_origins import FALLBACKS, ReplyOrigins
 from pipelines.resources.llm.retry import TRIED_AGAIN, CallFailure
 from pipelines.resources.llm.settings import EndpointSettings
 from pipelines.resources.storage.key_value import KeyValueStore
