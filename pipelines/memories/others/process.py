@@ -4,12 +4,8 @@ import asyncio
 import contextlib
 import dataclasses
 import json
-import queue
-import shutil
-import subprocess
 import sys
 import tempfile
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context, copy_context
@@ -22,23 +18,20 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from assets.isolation.boundary import Kind, Residence, end_resident, start_resident
-from assets.isolation.limits import DEFAULT_LIMITS, ResidentLimits, describe_end
+from assets.isolation.boundary import Kind, Residence
+from assets.isolation.limits import DEFAULT_LIMITS, ResidentLimits
 from assets.llm.ports import EndpointError, ModelRequest
 from assets.records.base import ItemFailed
-from assets.records.limits import MB
-from assets.records.readable import without_controls
 from pipelines.memories.contract import MemoryEvent, Setting
 from pipelines.memories.failures import MemoryFailed, place_in, with_hint
 from pipelines.memories.others import private_imports
 from pipelines.memories.others.code_calls import ErrorOfOthers, RemoteValue
 from pipelines.memories.others.code_thread import CallOutcome
+from pipelines.memories.others.line_program import LineProgram
 from pipelines.memories.tools import MemoryTools
 
 PROGRAM = Path(__file__).with_name("worker.py")
 NOT_OF_MEMORIES = (*(private_imports.ROOT / name for name in private_imports.FOLDERS), Path(sys.prefix))
-MOST_BYTES = 64 * MB  # of one line
-MOST_PRINTED = 64_000  # bytes of a line that is printed, longer ones in pieces
 REQUEST = TypeAdapter(ModelRequest)
 NAMES = TypeAdapter(list[str])
 MAKING = "__init__"
@@ -169,17 +162,14 @@ class MemoryProcesses:
 class MemoryProcess:
     """A process of its own. It begins with the first call, and ends with `close`, whatever it does.
 
-    Its lines are read and written by threads, so that nothing here waits for what it does there. `opened` is told the files of
-    its folder that it opens, by their names there, in the context of the call.
+    `opened` is told the files of its folder that it opens, by their names there, in the context of the call.
     """
 
     def __init__(self, code: ForeignCode, tools: MemoryTools, *, opened: Callable[[str], None]) -> None:
         self._code = code
         self._tools = tools
         self._opened = opened
-        self._process: subprocess.Popen[bytes] | None = None
-        self._scratch = ""
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._program: LineProgram | None = None
         self._calls: dict[int, PendingCall] = {}
         self._memories: weakref.WeakValueDictionary[int, ForeignMemory] = weakref.WeakValueDictionary()
         self._asked: set[asyncio.Task[None]] = set()
@@ -190,8 +180,8 @@ class MemoryProcess:
 
     async def call(self, asked: RemoteCall, begun: Callable[[], None]) -> object:
         """Return the result of a method of a memory there. Raises ErrorOfOthers, or what a model of ours raised for it."""
-        if self._process is None:
-            self._start()
+        if self._program is None:
+            self._program = self._start()
         if self._ended:
             raise ErrorOfOthers(self._ended)
         self._next += 1
@@ -207,27 +197,16 @@ class MemoryProcess:
         finally:
             self._calls.pop(call, None)
 
-    def _start(self) -> None:
+    def _start(self) -> LineProgram:
         code = self._code
-        self._scratch = tempfile.mkdtemp(prefix="memory-")
         tools = {"model_name": self._tools.model_name, "embedding_model": self._tools.embedding_model, "seed": self._tools.seed}
         job = {**dataclasses.asdict(code), "tools": tools}
         job |= {"settings": dict(code.settings), "models": dict(code.models)}
         job["private_imports"] = private_imports.__file__
         listed = (*code.path, str(private_imports.ROOT))
-        residence = Residence(code.kind, code.shown, listed, self._scratch, code.network, code.limits)
-        self._process = start_resident(PROGRAM, job=job, residence=residence)
-        loop = asyncio.get_running_loop()
-        threading.Thread(target=_write_lines, args=(self._process, self._lines), name="memory-asked", daemon=True).start()
-        threading.Thread(target=self._read_lines, args=(self._process, loop), name="memory-answers", daemon=True).start()
-        threading.Thread(target=_show_prints, args=(self._process,), name="memory-prints", daemon=True).start()
-
-    def _read_lines(self, process: "subprocess.Popen[bytes]", loop: asyncio.AbstractEventLoop) -> None:
-        assert process.stdout is not None
-        with process.stdout as answers, contextlib.suppress(RuntimeError):  # of a loop that is closed
-            for line in iter(partial(answers.readline, MOST_BYTES), b""):
-                loop.call_soon_threadsafe(self._take, line)
-            loop.call_soon_threadsafe(self._end, "")
+        scratch = tempfile.mkdtemp(prefix="memory-")
+        residence = Residence(code.kind, code.shown, listed, scratch, code.network, code.limits)
+        return LineProgram(PROGRAM, residence, job, hear=self._take, hear_end=partial(self._end, ""))
 
     def _take(self, line: bytes) -> None:
         """Take a line of the process, which is foreign code and may have written anything."""
@@ -275,8 +254,8 @@ class MemoryProcess:
         """Let go of a memory that nobody holds any more; a process that has none left, and gets no other, ends by itself."""
         self._send({"drop": number})
         self._memories.pop(number, None)
-        if self._code.apart and not self._memories:
-            self._lines.put(None)
+        if self._code.apart and not self._memories and self._program is not None:
+            self._program.ask_no_more()
 
     def _error(self, told: Mapping[str, Any], *, method: str) -> Exception:
         said = str(told["said"])
@@ -318,42 +297,24 @@ class MemoryProcess:
         self._send({"answer": number, **answer})
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        if not self._ended:
-            self._lines.put(json.dumps(message).encode() + b"\n")
+        if self._program is not None and not self._ended:
+            self._program.ask(message)
 
     def _end(self, reason: str) -> None:
         """End the process, and all calls that wait for it; `reason`: "" where it has ended by itself."""
-        if self._ended or self._process is None:
+        if self._ended or self._program is None:
             return
-        code = end_resident(self._process, kind=self._code.kind, by_itself=not reason)
-        self._lines.put(None)
-        self._ended = f"RuntimeError: its process ended: {reason or describe_end(code, self._code.limits)}"
+        how = self._program.end(by_itself=not reason)
+        self._ended = f"RuntimeError: its process ended: {reason or how}"
         for pending in self._calls.values():
             if not pending.result.done():
                 pending.result.set_exception(ErrorOfOthers(self._ended))
         for task in self._asked:
             task.cancel()
-        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def close(self) -> None:
         """End it with everything that it has started."""
         self._end("nobody asks it any more")
-
-
-def _write_lines(process: "subprocess.Popen[bytes]", lines: "queue.SimpleQueue[bytes | None]") -> None:
-    assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError, ValueError), process.stdin as requests:
-        for line in iter(lines.get, None):
-            requests.write(line)
-            requests.flush()
-
-
-def _show_prints(process: "subprocess.Popen[bytes]") -> None:
-    """Print what the process prints, without what would steer the terminal."""
-    assert process.stderr is not None
-    with contextlib.suppress(ValueError), process.stderr as prints:  # of a standard error that is closed
-        for line in iter(partial(prints.readline, MOST_PRINTED), b""):
-            print(without_controls(line.decode(errors="replace")), end="", file=sys.stderr, flush=True)
 
 
 def _plain(value: object) -> object:
