@@ -115,6 +115,19 @@ class Certifying:
     calls: Calls = field(default_factory=dict[str, PromptCalls])
     of_documents: bool = False
 
+    def stage(self, prefix: str, *, told: tuple[Stage[Any], ...], asked: tuple[Stage[Any], ...]) -> Stage[TaskAblation]:
+        """Return the stage. `told`: that of the documents; `asked`: those of the question and of its lengths."""
+        return Stage(
+            name=prefix + self.name,
+            record=TaskAblation,
+            make=self.make,
+            version=3,
+            needs=(*told, *asked) if self.of_documents else asked,
+            prompts=self.prompts,
+            calls=self.calls,
+            description=AssetDescription(group="tasks", description=self.description, rows=certificate_rows, paper="MemGym"),
+        )
+
 
 BY_READING = Certifying(
     "ablation",
@@ -173,6 +186,22 @@ class AcceptedTask:
             own[name] = getattr(question, name)
         return certified_task(self.record, asked=question, lengths=lengths, ablation=ablation, eviction=recipe.eviction, **own)
 
+    def stage(self, prefix: str, *, certified: tuple[Stage[Any], ...]) -> Stage[MemoryTask]:
+        """Return the stage. `certified`: those of the question, its lengths and their certificates."""
+        return Stage(
+            name=f"{prefix}instances",
+            record=self.record,
+            make=self.accept,
+            needs=(*certified, *self.needs),
+            description=AssetDescription(
+                group="tasks",
+                description="The accepted tasks: question, typed answer, facts, and the documents at each length with its "
+                "certificate. They are the rows of a release.",
+                rows=accepted_rows,
+                paper="MemGym",
+            ),
+        )
+
 
 def document_benchmark(
     prefix: str,
@@ -204,29 +233,8 @@ def document_benchmark(
             paper="MemGym",
         ),
     )
-    certificates = Stage(
-        name=prefix + certify.name,
-        record=TaskAblation,
-        make=certify.make,
-        version=3,
-        needs=(*told, ask, lengths) if certify.of_documents else (ask, lengths),
-        prompts=certify.prompts,
-        calls=certify.calls,
-        description=AssetDescription(group="tasks", description=certify.description, rows=certificate_rows, paper="MemGym"),
-    )
-    instances = Stage(
-        name=f"{prefix}instances",
-        record=accept.record,
-        make=accept.accept,
-        needs=(ask, lengths, certificates, *accept.needs),
-        description=AssetDescription(
-            group="tasks",
-            description="The accepted tasks: question, typed answer, facts, and the documents at each length with its "
-            "certificate. They are the rows of a release.",
-            rows=accepted_rows,
-            paper="MemGym",
-        ),
-    )
+    certificates = certify.stage(prefix, told=told, asked=(ask, lengths))
+    instances = accept.stage(prefix, certified=(ask, lengths, certificates))
     made = {**instances.ancestors, instances.name: instances}
     return Benchmark(
         name=str(recipe.model_fields["benchmark"].default),

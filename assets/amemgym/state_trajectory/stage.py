@@ -12,7 +12,7 @@ from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpdate, TrajectoryPeriod, select_values
 from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
-from assets.amemgym.state_trajectory.constraints import TrajectoryConstraints
+from assets.amemgym.state_trajectory.constraints import PeriodConstraints, TrajectoryConstraints
 from assets.amemgym.state_trajectory.days import change_days, period_dates, with_weekday
 from assets.amemgym.state_trajectory.quality import change_counts, earlier_values, ping_pongs
 from assets.amemgym.state_trajectory.story_reading import (
@@ -38,6 +38,7 @@ from assets.reporting.histogram import histogram, rounded_mean
 from assets.text.calendar_words import WEEKDAYS
 from assets.text.text_checks import TextInContext, faults
 from prompts.catalogue import load_prompt
+from prompts.template import RenderedPrompt
 
 
 async def evolve_state(
@@ -96,12 +97,42 @@ def _check_excluded(schema: StateSchema, state: Mapping[str, str]) -> None:
 
 
 async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, *, model: LanguageModel) -> TrajectoryPeriod:
-    index = len(trajectory.periods)
-    before = story_so_far(trajectory.periods[1:], summary_story(trajectory.periods[1:]))
-    start, end = period_dates(trajectory.recipe, index)
-    days = change_days(trajectory.schema, trajectory.recipe, index)
+    recipe = trajectory.recipe
     constraints = trajectory.next_period()
+    story = story_so_far(trajectory.periods[1:], summary_story(trajectory.periods[1:]))
     offered = trajectory.offered_choices()
+    tries = itertools.count()
+
+    def convert(reply: dict[str, Any]) -> TrajectoryPeriod:
+        return _period_of(reply, trajectory, constraints, last_try=next(tries) >= recipe.gates.max_reasks)
+
+    period = await ask_structured(
+        model,
+        prompt=_update_prompt(profile, trajectory, constraints, offered=offered, story=story),
+        reply=_update_schema(offered),
+        convert=convert,
+        settings=recipe.asking,
+    )
+    if period.summary and not any(faults(summary_in_context(period.summary, period, profile=profile, recipe=recipe))):
+        return period
+    # The summary by itself: a call for it is shorter than one for all of the update.
+    reader = StoryReader(profile, trajectory.schema, recipe, model)
+    return period.model_copy(update={"summary": await _rewrite(reader, period, story=story, sample=0)})
+
+
+def _update_prompt(
+    profile: UserProfile,
+    trajectory: TrajectoryConstraints,
+    constraints: PeriodConstraints,
+    *,
+    offered: Mapping[str, Sequence[str]],
+    story: Mapping[str, str],
+) -> RenderedPrompt:
+    """Return the request for the next period's changes, with all that they have to respect."""
+    recipe = trajectory.recipe
+    index = len(trajectory.periods)
+    start, end = period_dates(recipe, index)
+    days = change_days(trajectory.schema, recipe, index)
     least, most = constraints.bounds
     due: dict[str, object] | None = None
     if constraints.due_changes:
@@ -110,51 +141,45 @@ async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, 
     if constraints.answer_change_bounds:
         fewest, greatest = constraints.answer_change_bounds
         answers = {"at_least": fewest, "at_most": greatest}
-    prompt = load_prompt("state_trajectory/update").render(
+    return load_prompt("state_trajectory/update").render(
         user_profile=profile.in_prompt,
-        start_date=trajectory.recipe.start_date.isoformat(),
-        story=before,
+        start_date=recipe.start_date.isoformat(),
+        story=story,
         state_schema=offered,
         current_state=trajectory.state,
         earlier_values=earlier_values(trajectory.periods),
         change_days={name: f"{days[name]:%m-%d}, {WEEKDAYS[days[name].weekday()][:3]}" for name in offered},
-        period={"step": index, "steps": trajectory.recipe.num_periods, "from": str(start), "to": str(end)},
-        num_changes=max(least, min(trajectory.recipe.num_changes_per_period, most)),
-        max_changes_per_state=trajectory.recipe.max_changes_per_state,
+        period={"step": index, "steps": recipe.num_periods, "from": str(start), "to": str(end)},
+        num_changes=max(least, min(recipe.num_changes_per_period, most)),
+        max_changes_per_state=recipe.max_changes_per_state,
         exclusive=trajectory.exclusive_in_reach(),
         due=due,
         questions=trajectory.questions if answers else None,
         answers=answers,
-        language=trajectory.recipe.language_name,
+        language=recipe.language_name,
     )
-    tries = itertools.count()
 
-    def convert(reply: dict[str, Any]) -> TrajectoryPeriod:
-        changed: dict[str, str] = reply["updated"]
-        last = next(tries) >= trajectory.recipe.gates.max_reasks
-        # A model that cannot count would lose the user: some of its changes do as well, and its summary is then told anew.
-        kept = constraints.most_that_may_change(changed) if last else list(changed)
-        constraints.check(kept or changed, last=last)
-        state = {**trajectory.state, **select_values(changed, kept)}
-        _check_excluded(trajectory.schema, state)
-        updates: list[StateUpdate] = []
-        # In the schema's order, whatever the reply's: equal updates are equal bytes.
-        for name in trajectory.schema.choices:
-            if name in kept:
-                updates.append(StateUpdate(variable=name, old=trajectory.state[name], new=changed[name], day=days[name]))
-        summary = reply["period_summary"] if len(kept) == len(changed) else None
-        return TrajectoryPeriod(index=index, start=start, end=end, summary=summary, updates=tuple(updates), state=state)
 
-    period = await ask_structured(
-        model, prompt=prompt, reply=_update_schema(offered), convert=convert, settings=trajectory.recipe.asking
-    )
-    if period.summary and not any(
-        faults(summary_in_context(period.summary, period, profile=profile, recipe=trajectory.recipe))
-    ):
-        return period
-    # The summary by itself: a call for it is shorter than one for all of the update.
-    reader = StoryReader(profile, trajectory.schema, trajectory.recipe, model)
-    return period.model_copy(update={"summary": await _rewrite(reader, period, story=before, sample=0)})
+def _period_of(
+    reply: Mapping[str, Any], trajectory: TrajectoryConstraints, constraints: PeriodConstraints, *, last_try: bool
+) -> TrajectoryPeriod:
+    """Return the next period as a reply has it. Raises ValueError, with a sentence for the model, where it may not be so."""
+    index = len(trajectory.periods)
+    start, end = period_dates(trajectory.recipe, index)
+    days = change_days(trajectory.schema, trajectory.recipe, index)
+    changed: dict[str, str] = reply["updated"]
+    # A model that cannot count would lose the user: some of its changes do as well, and its summary is then told anew.
+    kept = constraints.most_that_may_change(changed) if last_try else list(changed)
+    constraints.check(kept or changed, last=last_try)
+    state = {**trajectory.state, **select_values(changed, kept)}
+    _check_excluded(trajectory.schema, state)
+    updates: list[StateUpdate] = []
+    # In the schema's order, whatever the reply's: equal updates are equal bytes.
+    for name in trajectory.schema.choices:
+        if name in kept:
+            updates.append(StateUpdate(variable=name, old=trajectory.state[name], new=changed[name], day=days[name]))
+    summary = reply["period_summary"] if len(kept) == len(changed) else None
+    return TrajectoryPeriod(index=index, start=start, end=end, summary=summary, updates=tuple(updates), state=state)
 
 
 def story_so_far(periods: Sequence[TrajectoryPeriod], summaries: Sequence[GateAttempt]) -> dict[str, str]:
