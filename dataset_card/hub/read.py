@@ -317,21 +317,23 @@ def repository_problems(
     with tempfile.TemporaryDirectory(prefix="verifying-") as scratch:
         folder = Path(scratch) / variant
         # A cached file would hide that the Hub lost or changed it.
-        damages = fetch_release(hub, repo, commit=state.sha, variant=variant, target=folder, force=True)
-        damages = damages or examine(folder)
-        problems += damages
-        if not damages:
-            manifest = read_manifest(folder)
-            if variant_of_tag(tag) and tag != _summary(manifest).tag:
-                problems.append(f"{address} holds version {manifest.version} of {manifest.variant}.")
-            if registered is not None and registered.digest != manifest.digest:
-                problems.append(f"{address} had the digest {registered.digest[:16]} and now has {manifest.digest[:16]}.")
+        damages = fetch_release(hub, repo, commit=state.sha, variant=variant, target=folder, force=True) or examine(folder)
+        problems += damages or _misnamed(read_manifest(folder), repo, tag=tag, registered=registered)
     if CARD in tree:
         card = hub.read(repo, sha=state.sha, path=CARD).decode(errors="replace")
         problems += _card_problems(card, repo=repo, variant=variant, tree=tree)
     else:
         problems.append(f"{repo} has no {CARD} at commit {state.sha[:12]}, so nothing of it can be loaded by name.")
     return problems
+
+
+def _misnamed(manifest: Manifest, repo: str, *, tag: str, registered: TagEntry | None) -> Iterator[str]:
+    """Yield a sentence where a whole release is not the one that its tag names, or that the tag was known to have."""
+    address = f"{repo}@{tag}"
+    if variant_of_tag(tag) and tag != _summary(manifest).tag:
+        yield f"{address} holds version {manifest.version} of {manifest.variant}."
+    if registered is not None and registered.digest != manifest.digest:
+        yield f"{address} had the digest {registered.digest[:16]} and now has {manifest.digest[:16]}."
 
 
 def published_scores(hub: Hub, repo: str, *, tag: str) -> tuple[tuple[BaselineScore, ...], str]:

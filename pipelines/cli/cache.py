@@ -144,15 +144,7 @@ def doctor(
     stopping = list(obstacles(data))
     for sentence in stopping:
         print_plain(console, sentence)
-    damages = _tell(console, [*examine(data), *_damaged_runs(data)], repair=repair)
-    left = damages
-    # A repair may remove a file that another one refers to, so check again.
-    for _ in range(MOST_LOOKS if repair and damages else 0):
-        left = [*examine(data), *_damaged_runs(data)]
-        new = [damage for damage in left if damage not in damages]
-        if not new:
-            break
-        damages = damages + _tell(console, new, repair=repair)
+    damages, left = _examine_all(console, data, repair=repair)
     is_sound = not left and not stopping
     purged = _purge_history(console) if purge and is_sound else None
     if as_json:
@@ -176,6 +168,20 @@ def doctor(
         print_plain(console, f"What takes most room: {sizes}. --purge deletes old runs in dagster, cache prune old replies.")
 
 
+def _examine_all(console: TextConsole, data: Home, *, repair: bool) -> tuple[list[Finding], list[Finding]]:
+    """Tell all damages, and repair them where it is asked; return them, and those that are left."""
+    damages = _tell(console, [*examine(data), *_damaged_runs(data)], repair=repair)
+    left = damages
+    # A repair may remove a file that another one refers to, so check again.
+    for _ in range(MOST_LOOKS if repair and damages else 0):
+        left = [*examine(data), *_damaged_runs(data)]
+        new = [damage for damage in left if damage not in damages]
+        if not new:
+            break
+        damages = damages + _tell(console, new, repair=repair)
+    return damages, left
+
+
 def _damaged_runs(data: Home) -> Iterator[Finding]:
     """Yield the finished runs of which a file cannot be read. Only a person can repair one."""
     runs = runs_folder(data)
@@ -194,7 +200,7 @@ def _damaged_runs(data: Home) -> Iterator[Finding]:
 def _purge_history(console: Console) -> int:
     """Delete runs of Dagster's history that nothing needs, and return their number. No rows, replies or releases are in it."""
     # Imported late: a check of the folder opens no Dagster.
-    from pipelines.cli.generate import dagster_instance
+    from pipelines.cli.dagster_runs import dagster_instance
 
     with dagster_instance() as instance:
         deleted = purge_runs(instance, folder=home().dagster)

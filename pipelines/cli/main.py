@@ -53,9 +53,9 @@ PANELS = {
         "memory": "scoring.memory:app",
     },
     "Share": {
-        "publish": "release:publish",
+        "publish": "publish:publish",
         "fetch": "release:fetch",
-        "deprecate": "release:deprecate_release",
+        "deprecate": "publish:deprecate_release",
     },
     "Recipes, prompts and models": {
         "recipe": "recipe:app",

@@ -9,7 +9,7 @@ from assets.recipe.loading import RecipeError, check_variant, load_recipe, varia
 from assets.reporting.text_table import print_table
 from pipelines.benchmark_definitions import definitions_of
 from pipelines.benchmarks import BenchmarkEntry, entry_of
-from pipelines.cli.generate import RunOptions, dagster_instance, run_phases
+from pipelines.cli.dagster_runs import RunOptions, dagster_instance, run_phases
 from pipelines.cli.options import QuietOption, json_option
 from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem

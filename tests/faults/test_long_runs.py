@@ -31,7 +31,8 @@ IN_FLIGHT = EndpointSettings().max_in_flight
 TEN_RUNS = """
 import sys
 import threading
-from pipelines.cli.generate import RunOptions, generate_variant
+from pipelines.cli.dagster_runs import RunOptions
+from pipelines.cli.generate import generate_variant
 from pipelines.cli.recipe import recipe_to_follow
 
 for seed in range(10):

@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from pipelines.cli.generate import dagster_instance
+from pipelines.cli.dagster_runs import dagster_instance
 from pipelines.home import Home
 from pipelines.opening.doctor import examine
 from pipelines.resources.storage.database import KeyValueTable

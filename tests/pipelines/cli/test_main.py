@@ -21,7 +21,7 @@ from assets.recipe.config_schema import recipe_fields
 from assets.recipe.loading import variants
 from assets.recipe.registry import RECIPE_TYPES
 from pipelines.cli import UNREAD
-from pipelines.cli.generate import first_problem
+from pipelines.cli.dagster_runs import first_problem
 from pipelines.cli.main import BEGIN_WITH_A_VARIANT, COMMANDS, app, load_command, panels, summary_of
 from pipelines.crash_report import StepFailed
 from pipelines.errors import user_errors

@@ -11,7 +11,7 @@ import dagster as dg
 import pytest
 
 from pipelines.automation import killed_commands
-from pipelines.cli.generate import dagster_instance
+from pipelines.cli.dagster_runs import dagster_instance
 from pipelines.definitions import defs
 from pipelines.home import Home
 from pipelines.opening.doctor import examine
@@ -19,7 +19,7 @@ from pipelines.opening.doctor import examine
 # A command that is killed in the middle of its run.
 KILLED = """
 import os, signal
-from pipelines.cli.generate import dagster_instance
+from pipelines.cli.dagster_runs import dagster_instance
 from pipelines.definitions import defs
 instance = dagster_instance()
 run = instance.create_run_for_job(defs.resolve_job_def("publish"))
