@@ -16,7 +16,7 @@ class StepFailed(Exception):
 
 
 def report_crash(error: BaseException) -> str:
-    """Write a report of an error that nobody foresaw; the sentence that says where it lies and what is safe."""
+    """Write a report of an error that nobody foresaw, and return a sentence: where the report is, and that nothing is lost."""
     # Imported only when a command failed, because the modules take time that `amemgym --help` does not have.
     from pipelines.redaction import shareable
 

@@ -151,7 +151,7 @@ class ServiceDesk(FactWorld):
 def staff_and_customers(
     domain: Domain, plans: Sequence[DocumentPlan], *, path: Sequence[object]
 ) -> tuple[list[str], list[str]]:
-    """Return the people whom the planned sessions name, some of the staff whom none names beside them."""
+    """Return the names of staff and of customers in the planned sessions; to the staff, a few more who appear in none."""
     staff: dict[str, None] = {}
     customers: dict[str, None] = {}
     for plan in plans:

@@ -118,15 +118,9 @@ def _folder(release_store: ReleaseStore, variant: str, version: str) -> Path:
 def _metadata(done: Published, endpoint: str) -> dict[str, dg.MetadataValue[Any]]:
     page = f"{endpoint}/datasets/{done.repo}"
     url = f"{page}/discussions/{done.pull_request}" if done.pull_request else f"{page}/tree/{done.tag or done.commit}"
-    metadata: dict[str, dg.MetadataValue[Any]] = {"repo": dg.MetadataValue.text(done.repo)}
-    if done.tag is not None:
-        metadata["tag"] = dg.MetadataValue.text(done.tag)
-    if done.commit is not None:
-        metadata["commit"] = dg.MetadataValue.text(done.commit)
-    metadata["digest"] = dg.MetadataValue.text(done.digest)
-    metadata["page"] = dg.MetadataValue.url(url)
-    metadata["new"] = dg.MetadataValue.bool(done.created)
-    return metadata
+    texts = {"repo": done.repo, "tag": done.tag, "commit": done.commit, "digest": done.digest}
+    known = {name: dg.MetadataValue.text(text) for name, text in texts.items() if text is not None}
+    return {**known, "page": dg.MetadataValue.url(url), "new": dg.MetadataValue.bool(done.created)}
 
 
 def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:

@@ -55,8 +55,11 @@ class _Run:
     mark: str = ""
 
     @property
-    def folder(self) -> Path:
-        return self.page.parent
+    def link(self) -> tuple[str, str, str]:
+        """Title, address, and what tells it from runs of the same title: score, id and time."""
+        name = self.page.parent.name
+        score = f"{self.score_text}, " if self.score else ""
+        return (*_link(_title(self.page), "runs", name, PAGE), f"{score}{name}, {_made_at(self.page)}")
 
     @property
     def score_text(self) -> str:
@@ -85,13 +88,6 @@ def index_page(home: Home, *, problem: str = "", last_runs: Mapping[str, dg.RunR
     `last_runs`: Dagster's last run of each variant.
     """
     evaluations = [_Run.of(path) for path in _newest_first(runs_folder(home).glob(f"*/{PAGE}"))]
-    runs: list[tuple[str, str, str]] = []
-    for run in evaluations:
-        # Runs may have the same title; score, id and time tell them apart.
-        score = f"{run.score_text}, " if run.score else ""
-        runs.append(
-            (*_link(_title(run.page), "runs", run.folder.name, PAGE), f"{score}{run.folder.name}, {_made_at(run.page)}")
-        )
     boards: list[tuple[str, str, str]] = []
     for path in _newest_first((home.root / LEADERBOARDS_FOLDER).glob("[!.]*.html")):
         boards.append((*_link(_title(path), LEADERBOARDS_FOLDER, path.name), f"{_compared_runs(path)}{_made_at(path)}"))
@@ -107,7 +103,7 @@ def index_page(home: Home, *, problem: str = "", last_runs: Mapping[str, dg.RunR
         made=made,
         waiting=waiting,
         graphs=[_link(name, "graph", name) for name in BENCHMARKS],
-        runs=runs,
+        runs=[run.link for run in evaluations],
         boards=boards,
         new_variant=page_address(NEW_VARIANT),
     )
@@ -211,7 +207,7 @@ def _best(evaluations: Iterable[_Run], dataset: str) -> tuple[str, str, str] | N
     if not rivals:
         return None
     best = max(rivals, key=attrgetter("score.value"))
-    return (*_link(best.memory, "runs", best.folder.name, PAGE), best.score_text)
+    return (*_link(best.memory, "runs", best.page.parent.name, PAGE), best.score_text)
 
 
 def _last_run(record: dg.RunRecord) -> tuple[str, str, str]:

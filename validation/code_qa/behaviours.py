@@ -1,13 +1,12 @@
 """Rules about behaviours: calls of a package's functions, and what they return or raise."""
 
-import ast
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from assets.code_qa.records.behaviours import CodeBehaviours
+from assets.code_qa.records.behaviours import CodeBehaviours, is_literal
 from assets.code_qa.records.sources import CodeSources
 from assets.isolation.boundary import run_isolated
 from assets.recipe.code_qa import PackageRecipe
@@ -39,7 +38,7 @@ def calls_are_literal(behaviours: CodeBehaviours, _: PackageRecipe) -> Iterator[
         if behaviour.result.outcome == "returns":
             texts.append(behaviour.result.text)
         for text in texts:
-            if not _is_literal(text):
+            if not is_literal(text):
                 yield f"{behaviour.call} has {text}, which is no literal"
 
 
@@ -64,15 +63,6 @@ def _value_of(argument: str) -> str:
     """Return the value of an argument as it is written, positional or by name."""
     name, is_named, value = argument.partition("=")
     return value if is_named and name.isidentifier() else argument
-
-
-def _is_literal(text: str) -> bool:
-    try:
-        ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        # All that `literal_eval` raises; the last two for texts that nest too deeply.
-        return False
-    return True
 
 
 class ToldCall(NamedTuple):
