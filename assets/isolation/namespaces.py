@@ -34,11 +34,20 @@ def enter_namespaces(
     root: str, shown: Sequence[str], *, hidden: Sequence[str], answers: int, resident: dict[str, Any] | None
 ) -> None:
     """Return as process 1 of new namespaces, whose files are those of `shown`, read-only, below a new root."""
+    _become_first_process(answers, network=resident is not None and resident["network"])
+    _build_root(root, shown, hidden=hidden, resident=resident)
+    os.chdir(root)
+    # The old root comes to lie over the new one, and is taken off.
+    system_call(PIVOT_ROOT[os.uname().machine], b".", b".")
+    check_result(libc().umount2(b".", DETACH), "umount")
+    os.chdir("/")
+
+
+def _become_first_process(answers: int, *, network: bool) -> None:
+    """Return in a child that is process 1 of new namespaces; this process waits for it, and ends as it does."""
     user = os.getuid()
     group = os.getgid()
-    namespaces = NEW_NAMESPACES
-    if resident is not None and resident["network"]:
-        namespaces &= ~NEW_NETWORK
+    namespaces = NEW_NAMESPACES & ~NEW_NETWORK if network else NEW_NAMESPACES
     check_result(libc().unshare(namespaces), "unshare")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{INSIDE_ID} {user} 1"), ("gid_map", f"{INSIDE_ID} {group} 1")):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123 - pathlib takes a while to import
@@ -50,6 +59,10 @@ def enter_namespaces(
         signal.signal(signal.SIGTERM, lambda _number, _frame: os.kill(server, signal.SIGKILL))
         _, status = os.waitpid(server, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+def _build_root(root: str, shown: Sequence[str], *, hidden: Sequence[str], resident: dict[str, Any] | None) -> None:
+    """Mount what the process is to see below `root`, read-only but for scratch, shared memory and devices."""
     _mount(None, "/", flags=MOUNT_RECURSIVE | MOUNT_PRIVATE)
     _mount("tmpfs", root, kind="tmpfs", data="size=64k,mode=755")
     if resident is not None:
@@ -76,11 +89,6 @@ def enter_namespaces(
         for device in DEVICES:
             _mount(device, root + device, flags=MOUNT_BIND)
             _set_attributes(root + device, added=READ_ONLY | NO_SUID)
-    os.chdir(root)
-    # The old root comes to lie over the new one, and is taken off.
-    system_call(PIVOT_ROOT[os.uname().machine], b".", b".")
-    check_result(libc().umount2(b".", DETACH), "umount")
-    os.chdir("/")
 
 
 def _bind(root: str, paths: Sequence[str]) -> None:
