@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from dataset_card.card.benchmark_file import BENCHMARK_FILE, benchmark_file
 from dataset_card.card.header import split_card
 from dataset_card.errors import HubError, PublishRefused
+from dataset_card.hub.card_merge import MergeConflict, merged_card, merged_text
 from dataset_card.hub.layout import (
     VERSIONS,
     WRITTEN_BENCHMARK_FILE,
@@ -21,7 +22,7 @@ from dataset_card.hub.layout import (
     versions_bytes,
 )
 from dataset_card.hub.port import Hub, LocalFile, RemoteFile, TreeChange
-from dataset_card.hub.repo_card import MergeConflict, RepositoryPage, VariantCard, merged_card, merged_text, repository_card
+from dataset_card.hub.repo_card import RepositoryPage, VariantCard, repository_card
 from dataset_card.release.digests import bytes_digest
 from dataset_card.release.loadable import matches, read_configurations
 from dataset_card.release.manifest import CARD, LICENSE, MANIFEST, REPORT

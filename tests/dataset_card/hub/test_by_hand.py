@@ -9,20 +9,13 @@ from hypothesis import strategies as st
 
 from assets.records.estimate import Estimate, percents
 from dataset_card.errors import HubError, PublishRefused
+from dataset_card.hub.card_merge import MergeConflict, merged_card, merged_header, merged_text
 from dataset_card.hub.layout import VERSIONS, BaselineScore, PublishedVersion, ReleaseSummary, read_versions
 from dataset_card.hub.plan import PublishRequest
 from dataset_card.hub.port import Hub
 from dataset_card.hub.publish import Deprecation, Publisher, deprecate_version
 from dataset_card.hub.read import published_scores
-from dataset_card.hub.repo_card import (
-    MergeConflict,
-    RepositoryPage,
-    VariantCard,
-    merged_card,
-    merged_header,
-    merged_text,
-    repository_card,
-)
+from dataset_card.hub.repo_card import RepositoryPage, VariantCard, repository_card
 from pipelines.benchmarks import format_of
 from tests.support.hub_server.releases import a_release, commit_by_hand, commits, held_files, published, tags
 from tests.support.hub_server.state import FakeHub
