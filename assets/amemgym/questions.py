@@ -40,7 +40,11 @@ async def draft_questions(profile: UserProfile, *, recipe: AMemGymRecipe, model:
         replies = reply["questions"]
         return tuple(_question(f"q{number:02d}", drafted) for number, drafted in enumerate(replies, start=1))
 
-    questions = await ask_structured(model, prompt=prompt, reply=_reply_schema(recipe), convert=convert, settings=recipe.asking)
+    # The paper's keys, with the recipe's numbers of everything.
+    schema: ReplySchema[dict[str, list[dict[str, Any]]]] = ReplySchema(
+        object_of({"questions": _exactly(recipe.num_questions, _question_part(recipe))})
+    )
+    questions = await ask_structured(model, prompt=prompt, reply=schema, convert=convert, settings=recipe.asking)
     faults = find_question_faults(questions, profile=profile, recipe=recipe)
     if faults:
         questions = await redraft_questions(profile, questions, faults, recipe=recipe, model=model)
@@ -202,11 +206,6 @@ def choices_of(question: Question) -> list[str]:
 def question_in_context(text: str, choices: Sequence[str], *, recipe: AMemGymRecipe) -> TextInContext:
     """Return a question as the style check sees it, with the choices that would give its answer away."""
     return TextInContext("question", text, recipe.language, others=choices)
-
-
-def _reply_schema(recipe: AMemGymRecipe) -> ReplySchema[dict[str, list[dict[str, Any]]]]:
-    """Return the paper's keys, with the recipe's numbers of everything."""
-    return ReplySchema(object_of({"questions": _exactly(recipe.num_questions, _question_part(recipe))}))
 
 
 def _question_part(recipe: AMemGymRecipe) -> SchemaPart:

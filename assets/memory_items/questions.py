@@ -185,15 +185,11 @@ class _Wording:
 
     async def write_until_accepted(self) -> GateAttempt:
         """Return a wording that passed the gate, with its votes. Raises ItemFailed."""
-        gate = Gate("chain", self._target(), None, self._reword, self._word)
+        asked = self.chain.asked_facts
+        gate = Gate("chain", _reading(asked.operation, asked.steps, asked.then), None, self._reword, self._word)
         attempt = GateAttempt(self.chain.task_id, await self._word(0))
         await pass_gates([[(gate, attempt)]], self._read_steps, size=1, recipe=self.recipe)
         return attempt
-
-    def _target(self) -> dict[str, str]:
-        """Return what judges must read: the operation, and each part's name and steps."""
-        asked = self.chain.asked_facts
-        return _reading(asked.operation, asked.steps, asked.then)
 
     async def _word(self, sample: int, reading: dict[str, str] | None = None) -> str:
         asked = self.chain.asked_facts

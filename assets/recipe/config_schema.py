@@ -161,13 +161,9 @@ def _fields(node: Node, path: str) -> dict[str, dg.Field]:
     found: dict[str, dg.Field] = {}
     for name, child, below in _children(node, path):
         words = f"{_capitalize(_meaning(child, below))}." if "properties" in child else _field(child, below).sentence
-        found[name] = dg.Field(_config(child, below), is_required=False, description=words)
+        config = dg.Noneable(_type_of(child, below)) if child.get("nullable") else _type_of(child, below)
+        found[name] = dg.Field(config, is_required=False, description=words)
     return found
-
-
-def _config(node: Node, path: str) -> object:
-    """The Dagster config type of one field."""
-    return dg.Noneable(_type_of(node, path)) if node.get("nullable") else _type_of(node, path)
 
 
 def _type_of(node: Node, path: str) -> object:

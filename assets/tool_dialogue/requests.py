@@ -19,7 +19,6 @@ from assets.memory_items.questions import TaskChain, chain_question_rows
 from assets.memory_items.tasks import TaskDocuments
 from assets.memory_items.world.relations import spoken
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
-from assets.records.answers import TypedAnswer
 from assets.records.base import ItemFailed, Text
 from assets.reporting.asset_description import AssetDescription
 from assets.text.words import folded, spells
@@ -64,7 +63,8 @@ async def ask_for_errand(
         hops=tuple(hops),
         starts=chain.asked_facts.starts,
         question=attempt.text,
-        answer=_answer(chain, seed=recipe.world_seed),
+        # The settled values in the order of the facts, and near misses: other values of a matter in one's place.
+        answer=chain.typed_answer(seed=recipe.world_seed).model_copy(update={"options": ()}),
         gate_records=tuple(attempt.records),
         errand=world.errand,
         company=world.company,
@@ -72,11 +72,6 @@ async def ask_for_errand(
         calls=tuple(call for call, _ in done),
         said=plan.news(values, done),
     )
-
-
-def _answer(chain: TaskChain, *, seed: int) -> TypedAnswer:
-    """Return the settled values in the order of the facts, and near misses: other values of a matter in one's place."""
-    return chain.typed_answer(seed=seed).model_copy(update={"options": ()})
 
 
 def settled_arguments(errand: Errand, facts: Sequence[Fact], domain: Domain) -> dict[str, str]:

@@ -96,7 +96,7 @@ class _LifeDraw:
             labels={name: matter.label for name, matter in self._matters.items()},
             sessions=self._sessions(),
             unsaid=tuple(unsaid),
-            spare={matter: self._spare(matter) for matter in (*fates, *unsaid)},
+            spare={matter: tuple(self._new(matter) for _ in range(SPARE)) for matter in (*fates, *unsaid)},
         )
 
     def _fates(self) -> dict[str, Fate]:
@@ -221,9 +221,6 @@ class _LifeDraw:
     def _new(self, matter: str) -> str:
         """Return a value of the matter that nobody has."""
         return self._values.new(self._matters[matter].value)
-
-    def _spare(self, matter: str) -> tuple[str, ...]:
-        return tuple(self._new(matter) for _ in range(SPARE))
 
 
 FACTS_LIVES = Stage(

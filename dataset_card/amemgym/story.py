@@ -1,6 +1,5 @@
 """Prints a user's story, and a quality report's main figures."""
 
-from collections.abc import Mapping
 from itertools import chain
 
 from rich.console import Console
@@ -72,7 +71,8 @@ def _print_period(console: Console, period: EpisodePeriod, *, index: int, brief:
             console.print(f"  [dim]{session.event}[/dim]")
         at = session.session_time
         console.print(f'  {MONTHS[at.month - 1][:3]} {at:%d, %H:%M}  "{session.query}"', highlight=False)
-        console.print(f"    [cyan]{_pairs(session.exposed_states)}[/cyan]", highlight=False)
+        exposed = ", ".join(map(" = ".join, session.exposed_states.items()))
+        console.print(f"    [cyan]{exposed}[/cyan]", highlight=False)
     if len(sessions) < len(period.sessions):
         console.print(f"  ... and {counted(len(period.sessions) - len(sessions), 'more session')}")
 
@@ -93,7 +93,3 @@ def _print_question(console: Console, question: EpisodeQuestion) -> None:
         table.add_row(periods or "never", "\n".join(choice.state), choice.answer)
     console.print()
     console.print(table)
-
-
-def _pairs(states: Mapping[str, str]) -> str:
-    return ", ".join(map(" = ".join, states.items()))

@@ -98,9 +98,8 @@ def _page_of_variants(variants: Sequence[VariantCard], *, releases: str, loading
         headers.append(header)
         about = ABOUT.search(body)
         # Variants of one benchmark say the same of it but for their numbers, which the table has.
-        abouts.setdefault(
-            _benchmark_title(header), f"**{card.release.variant}**: {about[1] if about else header['pretty_name']}"
-        )
+        benchmark = str(header["pretty_name"]).rpartition(" (")[0]  # the variant stands in brackets
+        abouts.setdefault(benchmark, f"**{card.release.variant}**: {about[1] if about else header['pretty_name']}")
     titles = list(abouts)
     title = f"{titles[0] if len(titles) == 1 else 'Memory benchmarks'} ({', '.join(card.release.variant for card in variants)})"
     header = {**_joined_header(headers), "pretty_name": title}
@@ -112,11 +111,6 @@ def _page_of_variants(variants: Sequence[VariantCard], *, releases: str, loading
         title=title, abouts=list(abouts.values()), story=_story(variants), releases=releases, loading=loading
     )
     return card_text(header, body)
-
-
-def _benchmark_title(header: Mapping[str, Any]) -> str:
-    """Return a card's title without its variant, which stands in brackets."""
-    return str(header["pretty_name"]).rpartition(" (")[0]
 
 
 def _story(variants: Sequence[VariantCard]) -> str:

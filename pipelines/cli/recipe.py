@@ -73,9 +73,12 @@ def list_recipes(as_json: Annotated[bool, json_option("variant", "benchmark", "i
         raise Problem(f"There is no recipe in {loading.RECIPES}; check the folder in AMEMGYM_RECIPES.")
     for variant in variants():
         try:
-            rows.append(_main_numbers(recipe_in_file(variant)))
+            recipe = recipe_in_file(variant)
         except Problem as problem:
             problems.append(str(problem))
+            continue
+        shared = {"variant": recipe.variant, "benchmark": recipe.benchmark, "items": recipe.num_items}
+        rows.append({**shared, **recipe.main_numbers, "writer": recipe.models.writer.model})
     if as_json:
         print_json(rows)
     else:
@@ -83,11 +86,6 @@ def list_recipes(as_json: Annotated[bool, json_option("variant", "benchmark", "i
         print_table(stdout_console(), MAIN_NUMBERS, cells)
     for problem in problems:
         print_plain(TextConsole(stderr=True), problem)
-
-
-def _main_numbers(recipe: Recipe) -> dict[str, object]:
-    numbers = {"variant": recipe.variant, "benchmark": recipe.benchmark, "items": recipe.num_items, **recipe.main_numbers}
-    return {**numbers, "writer": recipe.models.writer.model}
 
 
 @app.command("show")

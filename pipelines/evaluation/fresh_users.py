@@ -101,12 +101,10 @@ class FreshUsers:
         """Return the release of at least so many of them; None where they are still to be made."""
         folder = self.root / "releases" / self.variant
         for version in reversed(released_versions(folder)):
-            if (folder / version / MANIFEST).is_file() and self._count_in(folder / version) >= count:
-                return folder / version
+            release = folder / version
+            if (release / MANIFEST).is_file() and read_manifest(release).counts[f"{self.noun}s"] >= count:
+                return release
         return None
-
-    def _count_in(self, release: Path) -> int:
-        return read_manifest(release).counts[f"{self.noun}s"]
 
     async def make(self, count: int, *, home: Home, budget: Budget, offline: bool) -> Path:
         """Return the release of at least so many, after those that lack were made. Raises EvaluationError.

@@ -59,7 +59,11 @@ def phases_of(found: Sequence[OutOfDate], benchmark: Benchmark, variant: str) ->
     """Yield the runs that make what is out of date, and all that is made of it."""
     key = benchmark.key
     stale = {each.asset for each in found}
-    stages = [name for name in benchmark.stage_names if key("recipe") in stale or stale & _made_from(benchmark, name)]
+    stages: list[str] = []
+    for name in benchmark.stage_names:
+        made_from = {key("recipe"), name, *benchmark.stage(name).ancestors}
+        if stale & made_from:
+            stages.append(name)
     if not benchmark.partitions.is_sharded:
         recipe = ["recipe"] if key("recipe") in stale else []
         assets = [benchmark.asset_path(name) for name in (*recipe, *stages, *RELEASE_ASSETS)]
@@ -92,11 +96,6 @@ def _are_data_gone(asset: str, partition: str, values: AssetValues, snapshots: F
         return value is None
     folders = [ref.failures.path.rpartition("/")[0] for ref in value.stage(asset).values()]
     return any(load_ref(snapshots, folder) is None for folder in folders)
-
-
-def _made_from(benchmark: Benchmark, stage: str) -> set[str]:
-    """Return the stage and all that it is made from."""
-    return {stage, *benchmark.stage(stage).ancestors}
 
 
 def _reason(cause: StaleCause, benchmark: Benchmark, partition: str, *, values: AssetValues) -> str:

@@ -80,7 +80,8 @@ def summary_items(user: AuditedUser) -> list[list[LabelledProbe]]:
     used = Counter[int]()
     for item in user.session_items:
         event = user.events.get(item.item_id)
-        denying = [period.index for period in user.trajectory.periods[1:] if _denies(item, period.state)]
+        exposed = item.session.exposed_states.items()
+        denying = [period.index for period in user.trajectory.periods[1:] if not exposed <= period.state.items()]
         if event is None or not denying:
             continue
         # Evenly, because a call takes one text for each period.
@@ -88,10 +89,6 @@ def summary_items(user: AuditedUser) -> list[list[LabelledProbe]]:
         used[period] += 1
         wrong.append(LabelledProbe(f"t{period:02d}", "other_period", event.text, {}))
     return _draw_items([wrong], right, rng, user=user)
-
-
-def _denies(item: AuditedSession, state: Mapping[str, str]) -> bool:
-    return not item.session.exposed_states.items() <= state.items()
 
 
 def _session_items(

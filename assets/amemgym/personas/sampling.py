@@ -57,7 +57,8 @@ def sample_personas(
             portion = list(islice(wanted, PERSONAS_AT_ONCE))
             if not portion:
                 return
-            uuids = _uuids(connection, portion)
+            query = "SELECT rowid, uuid FROM sample WHERE rowid IN (SELECT unnest(?))"
+            uuids: dict[int, str] = dict(connection.execute(query, [portion]).fetchall())
             with _pool_errors(files):
                 rows = _fetch(connection, list(uuids.values()), by_row_number=reader.has_row_numbers)
             for position in portion:
@@ -82,12 +83,6 @@ def _open_sample(
                 "such as the files of Nemotron-Personas-USA."
             )
         yield connection, reader
-
-
-def _uuids(connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> dict[int, str]:
-    """Return the uuids drawn at these positions of the sample, by position."""
-    query = "SELECT rowid, uuid FROM sample WHERE rowid IN (SELECT unnest(?))"
-    return dict(connection.execute(query, [list(positions)]).fetchall())
 
 
 def _open_pool(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], *, place: Path) -> PoolReader:

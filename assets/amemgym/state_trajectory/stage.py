@@ -101,6 +101,8 @@ async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, 
     constraints = trajectory.next_period()
     story = story_so_far(trajectory.periods[1:], summary_story(trajectory.periods[1:]))
     offered = trajectory.offered_choices()
+    parts = {"period_summary": PROSE, "updated": object_of_enums(offered, required=False)}
+    schema: ReplySchema[dict[str, Any]] = ReplySchema(object_of(parts))
     tries = itertools.count()
 
     def convert(reply: dict[str, Any]) -> TrajectoryPeriod:
@@ -109,7 +111,7 @@ async def _next_period(profile: UserProfile, trajectory: TrajectoryConstraints, 
     period = await ask_structured(
         model,
         prompt=_update_prompt(profile, trajectory, constraints, offered=offered, story=story),
-        reply=_update_schema(offered),
+        reply=schema,
         convert=convert,
         settings=recipe.asking,
     )
@@ -265,10 +267,6 @@ def changes_in_prompt(period: TrajectoryPeriod, schema: StateSchema) -> dict[str
             "choices": choices,
         }
     return changes
-
-
-def _update_schema(offered: dict[str, list[str]]) -> ReplySchema[dict[str, Any]]:
-    return ReplySchema(object_of({"period_summary": PROSE, "updated": object_of_enums(offered, required=False)}))
 
 
 def summarize_trajectories(trajectories: Sequence[StateTrajectory]) -> Metadata:

@@ -116,14 +116,9 @@ def rewrite_query(task: PromptTask) -> dict[str, str]:
         for name in exposed:
             cues.append(_cue(name, exposed, topic, shared, unclear=unclear, avoid=text))
         query = compose_message("", cues, request, rng=shared.rng)
-        if _exposes_exactly(exposed, query, shared) and not shared.says_too_much(query, exposed):
+        if read_values(query, shared.schema) == exposed and not shared.says_too_much(query, exposed):
             break
     return {"query": query}
-
-
-def _exposes_exactly(exposed: Mapping[str, str], query: str, shared: SessionQueryRequest) -> bool:
-    """Return True when the query exposes what it should, and nothing about the schema's other variables."""
-    return read_values(query, shared.schema) == exposed
 
 
 def _values_and_choices(task: PromptTask, tag: str) -> tuple[dict[str, str], dict[str, list[str]]]:
@@ -182,7 +177,9 @@ def _write(exposed: Mapping[str, str], shared: SessionQueryRequest, *, backgroun
     topic = choose_subject(list(exposed), shared.topics, profile=shared.profile)
     request = choose_request(topic, exposed, shared)
     unclear = choose_unclear(exposed, rate=UNCLEAR_DRAFT_RATE, rng=shared.rng)
-    event = first_person(background) if _is_bank_event(background) else ""
+    # The bank's own fragments can be put into the first person.
+    is_ours = load_bank().event_phrases.issuperset(split_event(background))
+    event = first_person(background) if is_ours else ""
     if unclear or shared.says_too_much(event, exposed) or not shared.rng.bernoulli(EVENT_RATE):
         event = ""
     cues: list[str] = []
@@ -190,11 +187,6 @@ def _write(exposed: Mapping[str, str], shared: SessionQueryRequest, *, backgroun
         if not _target(name, value, shared.schema).is_conveyed_by(event):
             cues.append(_cue(name, exposed, topic, shared, unclear=unclear))
     return compose_message(event, cues, request, rng=shared.rng)
-
-
-def _is_bank_event(background: str) -> bool:
-    """Return True when the background consists of the bank's own fragments, which can be put into the first person."""
-    return load_bank().event_phrases.issuperset(split_event(background))
 
 
 def _target(name: str, value: str, schema: Mapping[str, Sequence[str]]) -> TargetValue:

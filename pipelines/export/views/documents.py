@@ -17,13 +17,9 @@ def export_documents(tasks: DocumentTasks) -> Export:
     """Return each task at each length with its own documents, as a memory receives them, and its question after the last."""
     export = Export(LOST_OF_DOCUMENTS)
     for item in tasks.documents:
-        _add_item(export, item)
+        ids = add_documents(export, item)
+        export.questions.append(_exported_question(item, ids))
     return export
-
-
-def _add_item(export: Export, item: DocumentItem) -> None:
-    ids = add_documents(export, item)
-    export.questions.append(_exported_question(item, ids))
 
 
 def add_documents(export: Export, item: DocumentItem) -> dict[str, str]:

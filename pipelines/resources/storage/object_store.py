@@ -179,12 +179,9 @@ def open_file_system(url: str, *, source: str = VARIABLE) -> tuple[fs.FileSystem
             raise StoreError(f"{source} names no bucket; give one as in s3://BUCKET/FOLDER.")
         exists = files.type_name not in WITH_BUCKETS or files.get_file_info(bucket).type != fs.FileType.NotFound
     if not exists:
-        raise StoreError(f"There is no bucket {bucket!r} at {plain}; make it, or name another{_in_variable(source)}.")
+        where = f" in {source}" if source == VARIABLE else ""
+        raise StoreError(f"There is no bucket {bucket!r} at {plain}; make it, or name another{where}.")
     return files, root.rstrip("/")
-
-
-def _in_variable(source: str) -> str:
-    return f" in {source}" if source == VARIABLE else ""
 
 
 def _refuse_key(url: str, *, source: str) -> None:

@@ -117,7 +117,7 @@ class LearnedShortcuts:
 
     def add(self, user_id: str, questions: Sequence[GuessedQuestion]) -> None:
         """Remember a user; beyond the most, the one whose id has the greatest digest is forgotten."""
-        self._by_digest[_digest(user_id)] = list(questions)
+        self._by_digest[hashlib.sha256(user_id.encode()).hexdigest()] = list(questions)
         if len(self._by_digest) > MOST_USERS:
             del self._by_digest[max(self._by_digest)]
 
@@ -135,10 +135,6 @@ class LearnedShortcuts:
         for name, guesser in GUESSERS.items():
             for question, scores in zip(asked, _scores(asked, folds, guesser), strict=True):
                 yield name, question, weights_of_highest(scores)
-
-
-def _digest(user_id: str) -> str:
-    return hashlib.sha256(user_id.encode()).hexdigest()
 
 
 def _text(question: GuessedQuestion) -> frozenset[tuple[str, ...]]:

@@ -51,7 +51,7 @@ class BatchJob:
         batch_id = await self._send_once()
         if batch_id is None:
             return None
-        lines = _ids(job.content)
+        lines = {str(json.loads(line)["custom_id"]) for line in job.content.splitlines() if line}
         try:
             status = await self._wait_for_end(batch_id)
             outcome = await self._read(status)
@@ -191,11 +191,6 @@ class BatchJob:
                 ended=status.end is not None,
             )
         )
-
-
-def _ids(content: bytes) -> set[str]:
-    """The ids of the lines of an input file of ours."""
-    return {str(json.loads(line)["custom_id"]) for line in content.splitlines() if line}
 
 
 def _kept_sentence(outcome: JobOutcome, missing: int) -> str:
