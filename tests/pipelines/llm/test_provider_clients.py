@@ -132,11 +132,11 @@ def test_what_is_made_behind_lost_answers_is_the_same_to_the_token(undisturbed: 
     assert made_in(FaultProfile(errors=0.1, hangs=0.02, drops=0.05, requests_per_minute=limit), tmp_path) == undisturbed
 
 
+@pytest.mark.parametrize("seed", [4, 20, 31])  # strikes so often in turn that messages, answers, or states are asked for afresh
 def test_what_is_made_of_damaged_replies_is_the_same_for_more_tokens(
-    undisturbed: dict[str, SnapshotRef], tmp_path: Path
+    undisturbed: dict[str, SnapshotRef], tmp_path: Path, seed: int
 ) -> None:
-    # Who is asked to answer shorter may write another text: with this seed it strikes replies that have one right form.
-    disturbed = made_in(FaultProfile(errors=0.05, cut_off=0.12, refusals=0.08, seed=7), tmp_path)
+    disturbed = made_in(FaultProfile(errors=0.05, cut_off=0.12, refusals=0.08, seed=seed), tmp_path)
     assert {stage: ref.digest for stage, ref in disturbed.items()} == {stage: ref.digest for stage, ref in undisturbed.items()}
     assert sum(ref.usage.calls for ref in disturbed.values()) > sum(ref.usage.calls for ref in undisturbed.values())
 

@@ -1,6 +1,7 @@
 """How a simulated provider behaves: how slow it is, how much it lets through, how often it fails, and what failing does."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -78,6 +79,8 @@ class FaultLog:
 
 
 Chat = dict[str, Any]
+# Beneath a request that starts afresh, where what came before was cut off or refused.
+DAMAGE_TOLD = re.compile(r"(?:\nAn earlier answer could not be used\. (?:The request was refused|The answer was cut off).*)+\Z")
 REFUSAL = "I'm sorry, but I can't help with that."
 
 
@@ -170,13 +173,17 @@ class ReplyFaults:
 
 
 async def meant_by(chat: Chat, whole: Callable[[Chat], Awaitable[str]]) -> Chat:
-    """The chat without the exchanges in which a reply was damaged and complained about.
+    """The chat without the exchanges in which a reply was damaged and complained about, or without what is told of them.
 
     So a request that has to be made again gets what it would have got at once, as from a model whose words were
     garbled on the way. `whole` gives the undamaged reply to a chat.
     """
     messages: list[dict[str, Any]] = chat["messages"]
-    if len(messages) < 3 or not str(messages[-1].get("content")).startswith(OBJECTION):
+    told = str(messages[-1].get("content")) if messages else ""
+    untold = DAMAGE_TOLD.sub("", told)
+    if untold != told:
+        return await meant_by({**chat, "messages": [*messages[:-1], {**messages[-1], "content": untold}]}, whole)
+    if len(messages) < 3 or not told.startswith(OBJECTION):
         return chat
     before = await meant_by({**chat, "messages": messages[:-2]}, whole)
     text, reply = str(messages[-2].get("content")), await whole(before)
