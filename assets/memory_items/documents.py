@@ -1,6 +1,7 @@
 """Documents as a memory receives them, in turns, and one task at one length."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -25,6 +26,7 @@ LABEL_WORDS = frozenset(
 
 
 PARAGRAPHS = "\n\n"  # between two paragraphs of a text
+SENTENCE_END = re.compile(r"[.!?]\s+|\n+")
 PROMPT = ">>> "  # of an interpreter, before what is typed
 
 
@@ -41,6 +43,12 @@ def opening_and(told: str, text: str) -> str:
     """Return the opening paragraph of a text, whose names the others take up as "it", and what it tells elsewhere."""
     opening = text.partition(PARAGRAPHS)[0].strip()
     return told if told.startswith(opening) else f"{opening}{PARAGRAPHS}{told}"
+
+
+def sentence_around(text: str, place: int) -> str:
+    """Return the sentence at this place."""
+    ends = [match.end() for match in SENTENCE_END.finditer(text)]
+    return text[max((end for end in ends if end <= place), default=0) : min((end for end in ends if end > place), default=None)]
 
 
 def _start_of_paragraph(text: str, place: int) -> int:

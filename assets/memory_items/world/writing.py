@@ -11,7 +11,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
-from assets.memory_items.documents import LABEL_WORDS, Role, opening_and, told_around
+from assets.memory_items.documents import LABEL_WORDS, Role, opening_and, sentence_around, told_around
 from assets.memory_items.facts import UNDONE, DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
 from assets.memory_items.world.relations import FactWorld, Relation, spoken
 from assets.recipe.document_tasks import DocumentTaskRecipe
@@ -226,16 +226,21 @@ class PlannedText:
             yield PlacedStatement(statement=statement, start=start, end=end)
 
     def _places(self, text: WrittenText) -> dict[Statement, tuple[int, int]]:
-        """Return the place of each statement's value in the text, no place twice; without those that it does not tell."""
+        """Return the place of each statement's value in the text, without those that it does not tell.
+
+        No place is there twice, but for one that a sentence tells of two subjects.
+        """
         found: dict[Statement, tuple[int, int]] = {}
         for statement in self.plan.statements:
-            for start, end in self._values_in(text.text, statement):
-                told = told_around(text.text, start)
-                # Where nothing is told of others, what is named at the beginning is meant by "it".
-                around = f"{text.title}\n{told if self.world.asides_elsewhere else opening_and(told, text.text)}"
-                if (start, end) not in found.values() and self._is_told(statement, around):
-                    found[statement] = (start, end)
-                    break
+            places = [place for place in self._values_in(text.text, statement) if self._is_told(statement, text, place[0])]
+            shared: list[tuple[int, int]] = []
+            for other, place in found.items():
+                apart = other.subject != statement.subject
+                if apart and place in places and statement.subject in sentence_around(text.text, place[0]):
+                    shared.append(place)
+            free = [place for place in places if place not in found.values()]
+            if free or shared:
+                found[statement] = (free or shared)[0]
         return found
 
     def _values_in(self, text: str, statement: Statement) -> Iterator[tuple[int, int]]:
@@ -256,8 +261,11 @@ class PlannedText:
         for match in re.finditer(rf"(?<!\w){re.escape(statement.value)}(?!\w)", text):
             yield match.span()
 
-    def _is_told(self, statement: Statement, around: str) -> bool:
+    def _is_told(self, statement: Statement, text: WrittenText, at: int) -> bool:
         """Return True where the words around a value have the subject and the day as well."""
+        told = told_around(text.text, at)
+        # Where nothing is told of others, what is named at the beginning is meant by "it".
+        around = f"{text.title}\n{told if self.world.asides_elsewhere else opening_and(told, text.text)}"
         named = statement.subject in around
         return named and any(read_date(day) == statement.as_of for day in DATE.findall(around))
 

@@ -63,6 +63,16 @@ def test_a_text_names_what_each_value_is_of_beside_it_or_first_and_nothing_of_ot
     assert bool(problems(text)) == bool(problem)
 
 
+def test_one_sentence_may_tell_the_same_of_two_subjects_and_two_sentences_tell_it_twice() -> None:
+    plan = PLAN.model_copy(update={"statements": (FACT, FACT.model_copy(update={"subject": "Sarn 12"}))})
+    of_both = TOLD.replace("makes Kume 34", "makes Kume 34 and Sarn 12")
+    (kume, sarn) = PlannedText(WORLD, plan, (plan,)).place_statements(WrittenText(title="A letter", text=of_both))
+    assert (kume.start, kume.end) == (sarn.start, sarn.end)
+    assert "Sarn 12, Quillon Works" in problems(TOLD.replace(REST, f"Sarn 12 is as old. {REST}"), plan=plan)
+    of_one = plan.model_copy(update={"statements": (FACT, FACT.model_copy(update={"relation": "supplier"}))})
+    assert "One paragraph must have" in problems(of_both, plan=of_one)
+
+
 def test_the_title_may_have_the_name_or_the_day_of_a_fact() -> None:
     text = TOLD.replace("Kume 34", "this").replace("4 May 2033", "that day")
     assert problems(text)
