@@ -69,13 +69,15 @@ def home() -> Home:
 
     AMEMGYM_STORE names its store, if any.
 
-    Raises StoreError where the name is that of a file.
+    Raises StoreError where the name is that of a file, or of something below one.
     """
     checkout = Path(__file__).parent.parent
     default = checkout / "data" if (checkout / "pyproject.toml").exists() else Path("amemgym-data")
     root = Path(os.environ.get("AMEMGYM_HOME") or default).expanduser().absolute()
-    if root.exists() and not root.is_dir():
-        raise StoreError(f"The data folder {root} is a file; name a folder in AMEMGYM_HOME.")
+    file = next((place for place in (root, *root.parents) if place.exists() and not place.is_dir()), None)
+    if file is not None:
+        words = "is" if file == root else f"lies in {file}, which is"
+        raise StoreError(f"The data folder {root} {words} a file; name a folder in AMEMGYM_HOME.")
     return Home(root, os.environ.get("AMEMGYM_STORE", "").strip())
 
 

@@ -77,6 +77,8 @@ def check_next_version(version: str, *, home: Path, fingerprint: Callable[[], st
     `fingerprint`: of the recipe that it will be made from, asked for where the version is there already.
     """
     check_version(version)
+    if home.is_file():
+        raise ReleaseError(f"{home} is a file, and a folder has to be there; move it away, and run the command again.")
     released = released_versions(home)
     if version == AUTO or not released:
         return

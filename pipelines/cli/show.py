@@ -121,15 +121,13 @@ def _stale_because(under: Recipe, entry: BenchmarkEntry) -> str:
 
 @contextmanager
 def _quality_errors() -> Generator[None, None, None]:
-    """Turn errors of the budget, of a rule suite and of the disk into a Problem."""
+    """Turn errors of the budget and of a rule suite into a Problem."""
     try:
         yield
     except BudgetReached as error:
         raise Problem(f"{error} Raise it by --set budget.max_cost_usd=... or --set budget.max_tokens=...") from error
     except SuiteError as error:
         raise Problem(str(error)) from error
-    except OSError as error:
-        raise Problem(f"{error.filename or 'The disk'} cannot be used: {error.strerror or error}.") from error
 
 
 def print_summary(report: BenchmarkReport, verdict: Verdict, *, entry: BenchmarkEntry) -> None:

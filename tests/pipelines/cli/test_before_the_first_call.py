@@ -50,18 +50,25 @@ def test_a_file_that_cannot_be_written_is_told_before_the_first_call() -> None:
     assert "/sys cannot be written (" in "".join(obstacles(Home(Path("/sys"))))
 
 
-def test_a_data_folder_that_is_a_file_is_told_as_that(tmp_path: Path) -> None:
+def test_a_data_folder_that_is_a_file_or_below_one_is_told_as_that(tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("")
-    status, output = amemgym_here(taken, "generate", "demo")
-    assert (status, output) == (1, f"amemgym: The data folder {taken} is a file; name a folder in AMEMGYM_HOME.\n")
+    for place, words in ((taken, "is"), (taken / "data", f"lies in {taken}, which is")):
+        status, output = amemgym_here(place, "generate", "demo")
+        assert (status, output) == (1, f"amemgym: The data folder {place} {words} a file; name a folder in AMEMGYM_HOME.\n")
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("releases", ("generate", "demo")), ("runs", ("evaluate", "{folder}/data.json", "--memory", "none"))]
+    ("name", "words"),
+    [
+        ("releases", ("generate", "demo")),
+        ("releases/demo", ("generate", "demo")),
+        ("runs", ("evaluate", "{folder}/data.json", "--memory", "none")),
+    ],
 )
 def test_a_file_in_a_folder_s_place_is_told_before_the_first_call(tmp_path: Path, name: str, words: tuple[str, ...]) -> None:
     (tmp_path / "data.json").write_bytes(data_json([episode("ada")]))
+    (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("")
     status, output = amemgym_here(tmp_path, *(word.format(folder=tmp_path) for word in words))
     told = f"amemgym: {tmp_path / name} is a file, and a folder has to be there; move it away, and run the command again."
