@@ -25,6 +25,13 @@ from dataset_card.release.rows import FinishedRows
 from dataset_card.release_store.folder import AUTO, Release, ReleaseWriter, write_release
 
 DISTRIBUTION = "amemgym-synth"
+# Of both assets: their values are the files of the release.
+OUTPUT: dict[str, Any] = {
+    "dagster_type": dg.Nothing,
+    "io_manager_key": VALUES,
+    "owners": OWNERS,
+    "tags": {"asks_a_model": "no"},
+}
 
 
 class ReleaseConfig(dg.Config):
@@ -92,13 +99,20 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         partitions_def=benchmark.partitions.by_variant,
         group_name=benchmark.group("release"),
         outs={
-            card: _out(card_key, {"markdown"}, form.card_description, metadata=definition(None, form.extras.documents)),
-            release: _out(
-                release_key,
-                {"parquet", "json"},
-                form.release_description,
+            card: dg.AssetOut(
+                key=card_key,
+                kinds={"markdown"},
+                description=form.card_description,
+                metadata=definition(None, form.extras.documents),
+                **OUTPUT,
+            ),
+            release: dg.AssetOut(
+                key=release_key,
+                kinds={"parquet", "json"},
+                description=form.release_description,
                 metadata=definition(benchmark.final.record, write_contents, write_release),
                 automation_condition=when_report_passes(dg.AssetKey(benchmark.asset_key(report_key))),
+                **OUTPUT,
             ),
         },
         internal_asset_deps={
@@ -133,27 +147,6 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         )
 
     return card_and_release
-
-
-def _out(
-    key: dg.AssetKey,
-    kinds: set[str],
-    description: str,
-    *,
-    metadata: dict[str, Any],
-    automation_condition: dg.AutomationCondition[Any] | None = None,
-) -> dg.AssetOut:
-    return dg.AssetOut(
-        key=key,
-        dagster_type=dg.Nothing,
-        io_manager_key=VALUES,
-        owners=OWNERS,
-        kinds=kinds,
-        tags={"asks_a_model": "no"},
-        description=description,
-        metadata=metadata,
-        automation_condition=automation_condition,
-    )
 
 
 def card_metadata(released: Release) -> dict[str, Any]:

@@ -50,11 +50,8 @@ def recipe_to_follow(variant: str, overrides: Sequence[str] | None = None, *, mo
 
 
 def recipe_in_file(variant: str, overrides: Sequence[str] | None = None) -> Recipe:
-    """Return the recipe of the variant's file with only the overrides given here. Raises Problem with the recipe's sentence."""
-    try:
-        return _load_checked(variant, parse_overrides(overrides or []))
-    except RecipeError as error:
-        raise Problem(str(error)) from error
+    """Return the recipe of the variant's file with only the overrides given here. Raises RecipeError."""
+    return _load_checked(variant, parse_overrides(overrides or []))
 
 
 def _load_checked(variant: str, overrides: Mapping[str, object]) -> Recipe:
@@ -74,7 +71,7 @@ def list_recipes(as_json: Annotated[bool, json_option("variant", "benchmark", "i
     for variant in variants():
         try:
             recipe = recipe_in_file(variant)
-        except Problem as problem:
+        except RecipeError as problem:
             problems.append(str(problem))
             continue
         shared = {"variant": recipe.variant, "benchmark": recipe.benchmark, "items": recipe.num_items}
@@ -188,9 +185,6 @@ def write_recipe(name: str, fields: Mapping[str, Any]) -> Path:
     target = RECIPES / f"{name}.yaml"
     if target.exists():
         raise Problem(f"The recipe {target} exists already; choose another name.")
-    try:
-        build_recipe({"variant": name, **fields})
-    except RecipeError as error:
-        raise Problem(str(error)) from error
+    build_recipe({"variant": name, **fields})  # raises RecipeError for what is no recipe
     target.write_text(yaml.safe_dump(dict(fields), sort_keys=False), encoding="utf-8")
     return target

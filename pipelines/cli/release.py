@@ -233,10 +233,7 @@ def diff(
     with release_errors():
         earlier = read_compared(source_folder(before, endpoint=endpoint))
         later = read_compared(source_folder(after, endpoint=endpoint))
-        try:
-            difference = compare_releases(earlier, later, form=format_of(later.folder), examples=options.examples)
-        except DiffError as error:
-            raise Problem(str(error)) from error
+        difference = compare_releases(earlier, later, form=format_of(later.folder), examples=options.examples)
         if options.page:
             _write_page(Path(options.page), diff_page(difference))
             print_notice(f"wrote {options.page}")

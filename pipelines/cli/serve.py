@@ -14,7 +14,7 @@ import uvicorn
 from filelock import FileLock, Timeout
 from starlette.types import ASGIApp
 
-from assets.recipe.loading import RecipeError, check_variant
+from assets.recipe.loading import check_variant
 from assets.reporting.page_style import page_address
 from pipelines.cli.options import command_group
 from pipelines.embedded.app import embedded_app
@@ -47,10 +47,7 @@ def ui(
     browser: Annotated[Optional[bool], typer.Option("--open/--no-open", help="Open the browser (if there is one).")] = None,
 ) -> None:
     """Open the Dagster UI of this project, and the pages with its reports and evaluations."""
-    try:
-        check_variant(variant)
-    except RecipeError as error:
-        raise Problem(str(error)) from error
+    check_variant(variant)
     for sentence in find_unwritable(home()):
         raise Problem(sentence)
     listed_hosts()  # to report a bad value here; the server's process reads it again

@@ -11,14 +11,14 @@ import typer
 
 from assets.engine.provenance import ReportValue, ResolvedRecipe, difference
 from assets.llm.ports import BudgetReached
-from assets.recipe.loading import variants
+from assets.recipe.loading import load_recipe, variants
 from assets.recipe.recipe import Recipe
 from assets.recipe.registry import DEFAULT_BENCHMARK
 from assets.records.report import BenchmarkReport
 from assets.reporting.verdict import Verdict, verdict_on
-from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry, QualityRequest
+from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry, QualityRequest, entry_of
 from pipelines.cli.options import SetOption, VariantOption, json_option, option, options_of, parse_overrides
-from pipelines.cli.stories import choose_item, finished_items, print_item, variant_entry
+from pipelines.cli.stories import choose_item, finished_items, print_item
 from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
@@ -38,7 +38,7 @@ def show(
     if item in variants():
         raise Problem(f"{item!r} is a variant; name one of its users or tasks: amemgym show 1 --variant {item}")
     if as_json:
-        print_json(choose_item(item, finished_items(variant), noun=variant_entry(variant).benchmark.noun))
+        print_json(choose_item(item, finished_items(variant), noun=entry_of(load_recipe(variant)).benchmark.noun))
         return
     print_item(item, variant=variant)
 
@@ -75,7 +75,7 @@ def quality(
                 f"Options are for a data.json or a release: the report of the variant {source!r} was written when it was made. "
                 "Give the folder of its release for a new report."
             )
-        entry = variant_entry(source)
+        entry = entry_of(load_recipe(source))
         made = _last_report(entry, source)
         report = made.report
         page = write_page(entry.validation.report.render(report), home().reports / f"{source}.html")

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pkgutil import resolve_name
 
 from assets.engine.provenance import Provenance
-from assets.recipe.loading import RecipeError, load_recipe, nearest_first
+from assets.recipe.loading import load_recipe, nearest_first
 from assets.records.base import ItemRecord
-from pipelines.benchmarks import BenchmarkEntry, entry_of
+from pipelines.benchmarks import entry_of
 from pipelines.cli.terminal import TextConsole, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
@@ -15,17 +15,9 @@ from pipelines.resources.storage.open_stores import snapshot_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 
-def variant_entry(variant: str) -> BenchmarkEntry:
-    """Return the entry of the benchmark that the variant's recipe names. Raises Problem if the recipe cannot be read."""
-    try:
-        return entry_of(load_recipe(variant))
-    except RecipeError as error:
-        raise Problem(str(error)) from error
-
-
 def finished_items(variant: str) -> list[ItemRecord]:
     """Return the finished items of a variant's latest snapshots, in order. Raises Problem if there are none."""
-    benchmark = variant_entry(variant).benchmark
+    benchmark = entry_of(load_recipe(variant)).benchmark
     final = benchmark.final
     values = open_asset_values(home())
     snapshots = ParquetSnapshots(snapshot_files(home()))
@@ -41,7 +33,7 @@ def finished_items(variant: str) -> list[ItemRecord]:
 
 def print_item(item: str, *, variant: str, brief: bool = False) -> None:
     """Print one item's story; `brief` prints only the beginning."""
-    entry = variant_entry(variant)
+    entry = entry_of(load_recipe(variant))
     found = choose_item(item, finished_items(variant), noun=entry.benchmark.noun)
     if not entry.print_item:
         raise Problem(f"{variant!r} has no story to print; its rows are Parquet files below {snapshot_files(home()).address}.")

@@ -12,6 +12,7 @@ from typing import Any, Optional
 import dagster as dg
 from pydantic import Field, ValidationError
 
+from assets.engine.materialization import explain_failures
 from assets.engine.ports import RunContext
 from assets.llm.ports import EndpointError
 from assets.recipe.loading import requirement
@@ -132,10 +133,8 @@ class PublisherResource(dg.ConfigurableResource[Publisher]):
             if context.log is not None:
                 context.log.info(words)
 
-        try:
+        with explain_failures(HubError):
             hub = open_hub(HubSettings(endpoint=self.endpoint, notice=notice))
-        except HubError as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
         return Publisher(hub, format_of=format_of, registry=tag_registry(), notice=notice)
 
 

@@ -5,7 +5,8 @@ from functools import partial
 from assets.code_qa.session_questions.questions import AskedRule, read_session_question
 from assets.code_qa.team.relations import RULING
 from assets.records.answers import read_date
-from pipelines.embedded.memory_items.known_world import AnswerOwn, KnownWorld, Settles
+from pipelines.embedded.memory_items.known_world import AnswerOwn, KnownWorld
+from pipelines.embedded.memory_items.reading import FactsRead
 
 
 def read_own_question(question: str) -> AnswerOwn | None:
@@ -14,7 +15,7 @@ def read_own_question(question: str) -> AnswerOwn | None:
     return partial(answer_about_rule, asked) if asked else None
 
 
-def answer_about_rule(asked: AskedRule, read: Settles) -> str | None:
+def answer_about_rule(asked: AskedRule, read: FactsRead) -> str | None:
     """Return whether what is said as of the day counts, or the one rule of the ticket that does not."""
     day = read_date(asked.day)
     if day is not None:

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from assets.memory_items.facts import Status
 from assets.memory_items.world.relations import Relation
 from assets.recipe.document_tasks import Operation
 from pipelines.embedded.memory_items.transcripts import DAY
+
+if TYPE_CHECKING:
+    from pipelines.embedded.memory_items.reading import FactsRead
 
 ASK_SLOTS = {
     "x": r"(?P<x>(?:(?!\. ).)+?)",
@@ -78,21 +81,8 @@ class AskWords:
         return (self.event, f"{{x}} has {article} {self.role}") if self.role else ()
 
 
-class Settles(Protocol):
-    """The facts that were read; what they settle."""
-
-    def settled_value(self, subject: str | None, relation: str) -> str | None:
-        """Return the value of the facts that count most; None where there is none, or they disagree."""
-        ...
-
-    def facts_about(self, subject: str, relation: str) -> Sequence[ReadFact]: ...
-
-    def still_holds(self, subject: str, relation: str, said_on: date) -> str | None:
-        """Return yes or no: whether what is said as of the day counts; None where nothing is said then, or nothing counts."""
-        ...
-
-
-AnswerOwn = Callable[[Settles], str | None]
+# How a question of a benchmark's own is answered from the facts that were read.
+AnswerOwn = Callable[["FactsRead"], str | None]
 
 
 def _no_facts(_: str) -> Iterable[ReadFact]:
