@@ -119,7 +119,7 @@ def decisions_stage(
         name=name,
         record=CodeDecisions,
         make=decide,
-        version=6,
+        version=7,
         needs=needs,
         description=AssetDescription(
             group="tasks", description=description, rows=preview_rows("chain", "subject relation value"), paper="MemGym"

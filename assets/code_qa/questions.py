@@ -32,7 +32,8 @@ WORD = "code_questions/word"
 OUTCOME_RULE = "What a call gives is the value that it returns, or the name of the error that it raises."
 INTRODUCTION = (
     "Where notes disagree, the latest date counts; what is only proposed counts for nothing. Functions go by the names that "
-    f"notes give them. {OUTCOME_RULE} Since when something is so: the date of what counts."
+    f"notes give them. {OUTCOME_RULE} Since when something is so: the date of what counts. "
+    "A day without a year is of the year of its note; an answer has the year."
 )
 
 
@@ -174,7 +175,7 @@ CODE_QUESTIONS = Stage(
     name="code_questions",
     record=CodeQuestion,
     make=ask_code_question,
-    version=6,
+    version=7,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS, CODE_DOCUMENTS),
     prompts=(WORD, CHECK, READ),
     description=AssetDescription(

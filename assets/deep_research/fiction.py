@@ -118,7 +118,7 @@ class FictionalWorld(FactWorld):
     most_tokens = 260
     spare_clusters = 1.5  # its documents are shorter than others
     relations = RELATIONS
-    document_kinds = ("letter", "minutes", "news", "notice", "memo", "extract")
+    document_kinds = ("letter", "minutes", "news", "notice", "memo", "certificate")
     statuses = STATUSES
     days = WRITTEN
     tells_why = True
@@ -175,18 +175,20 @@ class FictionalWorld(FactWorld):
         return paths
 
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
-        return OCCASIONS.of_status.get(status) or OCCASIONS.of(relation.name, relation.subject)
+        # An exact number or day comes up only where somebody reckons with it.
+        ordinary = OCCASIONS.of(relation.name, relation.subject if relation.leads_on else "")
+        return OCCASIONS.of_status.get(status) or ordinary
 
-    def causes_of(self, relation: Relation) -> Sequence[str]:
-        return OCCASIONS.causes.get(relation.name, OCCASIONS.mistakes)
+    def causes_of(self, relation: Relation, value: str) -> Sequence[str]:
+        return OCCASIONS.causes_of(relation.name, value)
 
     def material(self, plan: DocumentPlan) -> Mapping[str, str]:
-        """A document is of the day of its facts; two people, a town and what else goes on are its own."""
+        """A document is of the day of its facts; two people, a town and its manner are its own."""
         rng = SeededRandom(plan.document_id, "material")
         names = NameMaker(rng, NAME_KINDS)
         people = {"writer": names.new("person"), "colleague": names.new("person")}
         written = {"town": names.new("place"), "written_on": spoken(plan.statements[0].as_of)}
-        return {**people, **written, **OCCASIONS.draw_beside(plan.kind, rng)}
+        return {**people, **written, "manner": rng.choice(OCCASIONS.manners[plan.kind])}
 
 
 WORLD = FictionalWorld()

@@ -30,13 +30,13 @@ DR_SOURCES = Stage(
     name="dr_sources",
     record=TaskSources,
     make=write_sources,
-    version=12,
+    version=13,
     needs=(DR_WORLDS,),
     prompts=(WORLD.write_prompt,),
     calls={WORLD.write_prompt: PromptCalls(_documents_per_task, reading=1800, writing=300)},
     description=AssetDescription(
         group="worlds",
-        description="The documents of each task: letters, minutes, news, notices, memos and extracts of an invented "
+        description="The documents of each task: letters, minutes, news, notices, memos and certificates of an invented "
         "world, each written by a model on an occasion for its facts; or real documents with their names replaced."
         " Filler is what other tasks ask about.",
         rows=preview_rows("documents", "role title text"),

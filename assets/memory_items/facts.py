@@ -6,7 +6,7 @@ from typing import Literal, Protocol, runtime_checkable
 from pydantic import Field
 
 from assets.memory_items.documents import Role
-from assets.records.answers import AnswerKind, normalize_answer
+from assets.records.answers import AnswerKind, normalize_answer, read_date
 from assets.records.base import Name, Record, Text
 from assets.text.words import count_tokens
 
@@ -94,7 +94,9 @@ class Fact(Record):
 
     def stands_in(self, text: str) -> bool:
         """Return True where the text has the fact's value at the fact's place, however it is spelled."""
-        return normalize_answer(self.kind, text[self.start : self.end]) == normalize_answer(self.kind, self.value)
+        told = text[self.start : self.end]
+        day = read_date(told, year=self.as_of.year) if self.kind == "date" and self.as_of else None
+        return normalize_answer(self.kind, day.isoformat() if day else told) == normalize_answer(self.kind, self.value)
 
     @property
     def full_phrase(self) -> str:

@@ -8,6 +8,7 @@ from assets.llm.structured_output import TEXT, ReplySchema, ask_structured, obje
 from assets.memory_items.ablation import FACT_IN_DOCUMENT, was_right
 from assets.memory_items.facts import Fact, SourceDocument
 from assets.recipe.recipe import Recipe
+from assets.records.answers import read_date
 from assets.records.base import GateRecord, ItemFailed
 from assets.text.words import folded, spells
 from prompts.catalogue import load_prompt
@@ -65,13 +66,16 @@ async def _find_facts(
         failure = failed.message
     votes: list[GateRecord] = []
     for number, fact in zip(wanted, facts, strict=True):
-        reading = {"answer": _option_named(fact, values[number])} if number in values else {}
+        reading = {"answer": _spelled_out(fact, values[number])} if number in values else {}
         votes.append(_vote(fact, judge, {"error": failure} if failure else reading))
     return votes
 
 
-def _option_named(fact: Fact, answer: str) -> str:
-    """Return the one option that an answer spells with more or fewer words, such as "tied with string"; else the answer."""
+def _spelled_out(fact: Fact, answer: str) -> str:
+    """Return a day with its year, and the one option that an answer spells in other words, such as "tied with string"."""
+    day = read_date(answer, year=fact.as_of.year) if fact.kind == "date" and fact.as_of else None
+    if day:
+        return day.isoformat()
     named = [option for option in fact.options if spells(answer, option) or spells(option, answer)]
     return named[0] if len(named) == 1 and folded(answer) != folded(named[0]) else answer
 

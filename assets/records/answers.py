@@ -75,8 +75,11 @@ def _literal(text: str) -> str:
     return ast.unparse(tree) if literal else plain
 
 
-def read_date(text: str) -> date | None:
-    """The date that a text is, such as 2031-05-04 or 4 May 2031; None for anything else."""
+def read_date(text: str, *, year: int | None = None) -> date | None:
+    """The date that a text is, such as 2031-05-04 or 4 May 2031; None for anything else.
+
+    `year`: that of a day without one, such as 4 May, which is no date where none is given.
+    """
     plain = text.strip().rstrip(".")
     if not any(sign.isdigit() for sign in plain) or not (YEAR_FIRST.match(plain) or re.search(r"[A-Za-z]{3}", plain)):
         return None
@@ -86,4 +89,6 @@ def read_date(text: str) -> date | None:
         second = dates.parse(plain, default=SECOND_DEFAULT)
     except (ValueError, OverflowError):
         return None
-    return first.date() if first.date() == second.date() else None
+    if first.date() == second.date():
+        return first.date()
+    return read_date(f"{plain} {year}") if year else None

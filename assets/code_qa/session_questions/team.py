@@ -20,7 +20,7 @@ WORKED_ON = "Colleagues who were away are told what came up while {subject} was 
 # What is said beside of a ticket; a ticket that settles a rule has no fault elsewhere.
 ELSEWHERE = frozenset(("repro", "fault", "cause"))
 # What a team agrees on for its use of a function.
-CONVENTIONS = frozenset(("exempt", "input_limit", "owner", "removal", "successor", "wrapper"))
+CONVENTIONS = frozenset(("last_caller", "input_limit", "owner", "removal", "successor", "wrapper"))
 
 
 def assertion(function: str, arguments: Sequence[str], result: str) -> str:

@@ -21,12 +21,12 @@ QUESTION_KINDS: Mapping[str, tuple[str, ...]] = {
     "what was changed": (EDIT, "successor", "wrapper"),
     "by when": ("due", "removal", "drop", "freeze"),
     "who": ("owner", "approver", "assignee", "on_call"),
-    "what was decided": ("verdict", "bad_input", "input_limit", "batch", "exempt"),
+    "what was decided": ("verdict", "bad_input", "input_limit", "batch", "last_caller"),
 }
 # What is agreed for a while: since when, and does a note on it still hold? Of the others one of two may have more.
 HELD = (
     *("on_call", "deployed", "batch", "bad_input", "assignee", "verdict"),
-    *("owner", "tracker", "input_limit", "wrapper", "exempt"),
+    *("owner", "tracker", "input_limit", "wrapper", "last_caller"),
 )
 COMPARED = ("batch", "freeze", "due", "drop", "input_limit", "removal")
 # Notes are of one summer, in which the packages are out, and what they plan is of the autumn after it.
@@ -96,10 +96,10 @@ RELATIONS: tuple[Relation, ...] = (
         "option",
         "{subject} was made because of {value}",
         "the reason for {x}",
-        options=("a customer", "latency", "memory use", "a lint rule", "a type checker", "a merge conflict"),
+        options=("a customer's files", "slow imports", "memory use", "an audit", "the old database", "a retry storm"),
     ),
     Relation("drop", "patch", "date", "{subject} is dropped on {value}", "the last day of {x}", days=PLANNED),
-    Relation("owner", "function", "person", "{value} reviews new calls of `{subject}`", "the reviewer of new calls of {x}"),
+    Relation("owner", "function", "person", "{value} is the one to ask about `{subject}`", "the person to ask about {x}"),
     Relation("tracker", "function", "ticket", "{value} tracks our use of `{subject}`", "the ticket that tracks our use of {x}"),
     Relation(
         "input_limit",
@@ -126,7 +126,7 @@ RELATIONS: tuple[Relation, ...] = (
         "the day by which our code is to be free of {x}",
         days=PLANNED,
     ),
-    Relation("exempt", "function", "service", "only {value} may still call `{subject}`", "the service that may still call {x}"),
+    Relation("last_caller", "function", "service", "only {value} still calls `{subject}`", "the last service that calls {x}"),
     Relation(
         "successor",
         "function",
@@ -141,7 +141,7 @@ RELATIONS: tuple[Relation, ...] = (
         "option",
         "we keep new calls of `{subject}` out because of {value}",
         "the reason why we keep out new calls of {x}",
-        options=("an outage", "missing tests", "the upgrade", "support load", "a flaky build", "a customer complaint"),
+        options=("an outage", "slow exports", "the upgrade", "wrong encodings", "a security review", "the translations"),
     ),
     Relation(OUTCOME, "call", "code", "`{subject}` ends in `{value}`", "the outcome of {x}", disputed=False),
 )

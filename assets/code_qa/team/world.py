@@ -125,8 +125,8 @@ class TeamWorld(FactWorld):
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
         return OCCASIONS.of(relation.name, relation.subject)
 
-    def causes_of(self, relation: Relation) -> Sequence[str]:
-        return OCCASIONS.causes.get(relation.name) or OCCASIONS.causes.get(relation.value, ())
+    def causes_of(self, relation: Relation, value: str) -> Sequence[str]:
+        return OCCASIONS.causes_of(relation.name, value)
 
     def session(self, statement: Statement) -> str:
         """Return the call as it is typed, and its result, or the traceback whose last line begins with the error's name."""
@@ -150,7 +150,8 @@ class TeamWorld(FactWorld):
         rng = SeededRandom(plan.document_id, "material")
         author, colleague = rng.sample(WRITERS, 2)
         written_on = spoken(max(statement.as_of for statement in plan.statements))
-        people = {"author": author, "colleague": colleague, "written_on": written_on, **OCCASIONS.draw_beside(plan.kind, rng)}
+        manner = rng.choice(OCCASIONS.manners[plan.kind])
+        people = {"author": author, "colleague": colleague, "written_on": written_on, "manner": manner}
         about = [statement for statement in plan.statements if statement.relation not in SHOWN]
         for statement in (*about, *plan.statements):
             function = self.code.function_of(statement.subject) or self.code.function_of(statement.value)

@@ -7,7 +7,6 @@ from pathlib import Path
 import yaml
 from pydantic import TypeAdapter
 
-from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import Status
 
 
@@ -25,10 +24,11 @@ class Occasion:
 
 @dataclass(frozen=True)
 class Occasions:
-    """Those of a world, by relation, or by status where that decides. `causes`: why an earlier value holds no more.
+    """Those of a world, by relation, or by status where that decides.
 
+    `causes`: why an earlier value holds no more, by relation, or by "relation: value" where only that value follows from it.
     `general`: by kind of subject, occasions on which any relation of it is told.
-    `beside`: what else happens on a day, as it may come up in documents of the kinds in `informal`.
+    `manners`: by kind of document, ways in which one is set out.
     """
 
     ordinary: Mapping[str, tuple[Occasion, ...]]
@@ -36,16 +36,15 @@ class Occasions:
     of_status: Mapping[Status, tuple[Occasion, ...]] = field(default_factory=dict[Status, tuple[Occasion, ...]])
     mistakes: tuple[str, ...] = ()
     general: Mapping[str, tuple[Occasion, ...]] = field(default_factory=dict[str, tuple[Occasion, ...]])
-    beside: tuple[str, ...] = ()
-    informal: tuple[str, ...] = ()
+    manners: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def of(self, relation: str, kind: str) -> tuple[Occasion, ...]:
         """Return the occasions on which a relation of such a subject is told."""
         return (*self.ordinary[relation], *self.general.get(kind, ()))
 
-    def draw_beside(self, kind: str, rng: SeededRandom) -> dict[str, str]:
-        """Return what else happened, as material of a document of this kind; nothing for a formal one."""
-        return {"beside": rng.choice(self.beside)} if kind in self.informal else {}
+    def causes_of(self, relation: str, value: str) -> tuple[str, ...]:
+        """Return reasons why this value is the relation's new one, or why the earlier one was a mistake."""
+        return self.causes.get(f"{relation}: {value}") or self.causes.get(relation, self.mistakes)
 
 
 def read_occasions(file: Path) -> Occasions:

@@ -94,6 +94,11 @@ def spoken(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
+def spoken_in(day: date, year: int) -> str:
+    """Return the day as a document of that year may spell it: its own year goes without saying."""
+    return spoken(day).removesuffix(f" {year}")
+
+
 def comparable(value: str) -> int:
     """Return a number, or the number of days of a date as documents spell it. Raises ValueError for anything else."""
     day = read_date(value)
@@ -262,8 +267,8 @@ class FactWorld(ABC):
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
         """Return the occasions on which a document states this relation, as sure as that."""
 
-    def causes_of(self, relation: Relation) -> Sequence[str]:
-        """Return reasons for which an earlier value of the relation holds no more."""
+    def causes_of(self, relation: Relation, value: str) -> Sequence[str]:
+        """Return reasons for which the relation has this value now, and an earlier one holds no more."""
         return ()
 
     @abstractmethod

@@ -13,7 +13,7 @@ from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
 from assets.memory_items.documents import LABEL_WORDS, Role, opening_and, sentence_around, told_around
 from assets.memory_items.facts import UNDONE, DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
-from assets.memory_items.world.relations import FactWorld, Relation, spoken
+from assets.memory_items.world.relations import FactWorld, Relation, spoken, spoken_in
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.answers import read_date
 from assets.records.base import Text
@@ -23,10 +23,9 @@ from prompts.catalogue import load_prompt
 FEWEST_TOKENS = 60  # of a document's text, without its title
 MOST_TITLE_TOKENS = 30
 NUMBER = re.compile(r"\d{3,}")  # a shorter one is no value of a relation
-# Days in the forms that `read_date` reads.
-DATE = re.compile(
-    r"\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z][a-z]+,? \d{4}|[A-Z][a-z]+ \d{1,2}(?:st|nd|rd|th)?,? \d{4})\b"
-)
+# Days in the forms that `read_date` reads, with their year or without.
+DAY_AND_MONTH = r"\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z][a-z]+|[A-Z][a-z]+ \d{1,2}(?:st|nd|rd|th)?"
+DATE = re.compile(rf"\b(?:\d{{4}}-\d{{2}}-\d{{2}}|(?:{DAY_AND_MONTH})(?:,? \d{{4}})?)\b")
 
 
 class WrittenText(BaseModel):
@@ -144,7 +143,7 @@ class PlannedText:
             fact["day"] = day
         if statement.status in self.world.standings:
             fact["standing"] = self.world.standings[statement.status]
-        causes = self.world.causes_of(relation)
+        causes = self.world.causes_of(relation, statement.value)
         # Hearsay takes the place of nothing, though the later of two may count; a certificate gives no reasons.
         if causes and statement.is_new and statement.status == "plain":
             fact["because"] = SeededRandom(self.plan.document_id, "because").choice(causes)
@@ -216,7 +215,8 @@ class PlannedText:
             statements = plan.statements if plan != self.plan else ()
             for statement in statements:
                 if not self.world.relation(statement.relation).options and not spells(given, statement.value):
-                    yield statement.value
+                    day = read_date(statement.value)
+                    yield spoken_in(day, statement.as_of.year) if day else statement.value
 
     def place_statements(self, text: WrittenText) -> Iterator[PlacedStatement]:
         """Yield the statements of a usable text with the places of their values."""
@@ -255,7 +255,7 @@ class PlannedText:
         day = read_date(statement.value) if self.world.relation(statement.relation).value == "date" else None
         if day:
             for match in DATE.finditer(text):
-                if read_date(match[0]) == day:
+                if read_date(match[0], year=statement.as_of.year) == day:
                     yield match.span()
             return
         for match in re.finditer(rf"(?<!\w){re.escape(statement.value)}(?!\w)", text):

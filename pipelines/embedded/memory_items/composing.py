@@ -82,7 +82,7 @@ class _DocumentDraft:
         things = self._things(said)
         title = self._expand(f"{self.kind} title", things)
         opening = self._capital(self._expand(f"{self.kind} opening", things))
-        if self.kind == "extract":
+        if self.kind == "certificate":
             rows = [self._row(fact) for fact in said]
             remarks = self._paragraph(self._remarks(2, things))
             paragraphs = ["\n".join([opening, *rows]), remarks]
