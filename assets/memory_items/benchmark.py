@@ -121,7 +121,7 @@ class Certifying:
             name=prefix + self.name,
             record=TaskAblation,
             make=self.make,
-            version=3,
+            version=4,
             needs=(*told, *asked) if self.of_documents else asked,
             prompts=self.prompts,
             calls=self.calls,

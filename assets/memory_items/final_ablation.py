@@ -116,10 +116,12 @@ def stating_document(fact: Fact, documents: Sequence[ItemDocument]) -> ItemDocum
     """Return the fact's document with the paragraph of its value alone. Raises ItemFailed where the value is not there.
 
     Of a session with an interpreter it has the paragraph before as well, which says when that was; and where the paragraph does
-    not name what it is about, the first one.
+    not name what it is about, the first one. What is unconfirmed keeps its whole document, of which any line may say so.
     """
     for document in documents:
         if fact.fact_id in document.facts and fact.stands_in(document.text):
+            if fact.status == "unconfirmed":
+                return document
             told = told_around(document.text, fact.start)
             is_named = fact.subject in f"{document.title}\n{told}"
             return document.model_copy(update={"text": told if is_named else opening_and(told, document.text)})

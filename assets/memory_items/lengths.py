@@ -8,7 +8,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import ItemDocument, SizedItem, Turn, tokens_of
 from assets.memory_items.facts import Fact, SourceDocument
 from assets.memory_items.tasks import TaskLengths
-from assets.memory_items.world.relations import spoken_in
+from assets.memory_items.world.relations import spoken
 from assets.recipe.document_tasks import DocumentTaskRecipe, Eviction
 from assets.records.answers import read_date
 from assets.records.base import ItemFailed
@@ -164,7 +164,7 @@ def chain_names(hops: Sequence[Fact]) -> list[str]:
             names.add(fact.value)
             day = read_date(fact.value)
             if day is not None:
-                names.add(spoken_in(day, fact.as_of.year if fact.as_of else day.year))
+                names.add(spoken(day))
     return sorted(names)
 
 

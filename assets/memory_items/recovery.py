@@ -73,9 +73,9 @@ async def _find_facts(
 
 def _spelled_out(fact: Fact, answer: str) -> str:
     """Return a day with its year, and the one option that an answer spells in other words, such as "tied with string"."""
-    day = read_date(answer, year=fact.as_of.year) if fact.kind == "date" and fact.as_of else None
-    if day:
-        return day.isoformat()
+    if fact.kind == "date" and fact.as_of and read_date(answer) is None:
+        day = read_date(answer, year=fact.as_of.year)
+        return day.isoformat() if day else answer
     named = [option for option in fact.options if spells(answer, option) or spells(option, answer)]
     return named[0] if len(named) == 1 and folded(answer) != folded(named[0]) else answer
 

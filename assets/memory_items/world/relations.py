@@ -94,8 +94,8 @@ def spoken(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
-def spoken_in(day: date, year: int) -> str:
-    """Return the day as a document of that year may spell it: its own year goes without saying."""
+def spoken_in(day: date, year: int | None) -> str:
+    """Return the day without its year where it is this one, as a document of that year may spell it."""
     return spoken(day).removesuffix(f" {year}")
 
 
@@ -242,6 +242,11 @@ class FactWorld(ABC):
     tells_why: bool = False
     written_counts: bool = False
     undoing: Mapping[str, Relation] = {}
+
+    @property
+    def all_of_titles_day(self) -> bool:
+        """True where a document has its day in the title, and tells nothing of any other."""
+        return self.dated_titles and self.days_apart == 0
 
     def num_disputed(self, facts: int) -> int:
         """Return of how many of so many facts documents give another value, where they are settled with several subjects."""

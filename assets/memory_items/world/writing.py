@@ -17,6 +17,7 @@ from assets.memory_items.world.relations import FactWorld, Relation, spoken, spo
 from assets.recipe.document_tasks import DocumentTaskRecipe
 from assets.records.answers import read_date
 from assets.records.base import Text
+from assets.text.calendar_words import MONTHS
 from assets.text.words import count_tokens, spells, words_of
 from prompts.catalogue import load_prompt
 
@@ -24,8 +25,10 @@ FEWEST_TOKENS = 60  # of a document's text, without its title
 MOST_TITLE_TOKENS = 30
 NUMBER = re.compile(r"\d{3,}")  # a shorter one is no value of a relation
 # Days in the forms that `read_date` reads, with their year or without.
-DAY_AND_MONTH = r"\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z][a-z]+|[A-Z][a-z]+ \d{1,2}(?:st|nd|rd|th)?"
-DATE = re.compile(rf"\b(?:\d{{4}}-\d{{2}}-\d{{2}}|(?:{DAY_AND_MONTH})(?:,? \d{{4}})?)\b")
+DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+MONTH = "|".join((*MONTHS, *[month[:3] for month in MONTHS]))
+WITH_YEAR = rf"\d{{4}}-\d{{2}}-\d{{2}}|{DAY}(?: of)? [A-Z][a-z]+,? \d{{4}}|[A-Z][a-z]+ {DAY},? \d{{4}}"
+DATE = re.compile(rf"\b(?:{WITH_YEAR}|{DAY}(?: of)? (?:{MONTH})|(?:{MONTH}) {DAY})\b")
 
 
 class WrittenText(BaseModel):
@@ -129,8 +132,7 @@ class PlannedText:
 
     def _fact(self, statement: Statement) -> dict[str, str]:
         # Where all is of the day in the title, no fact needs a day of its own.
-        is_dated = not self.world.dated_titles or self.world.days_apart > 0
-        day = spoken(statement.as_of) if is_dated else ""
+        day = "" if self.world.all_of_titles_day else spoken(statement.as_of)
         if self.world.is_shown(statement):
             run_on = {"run_on": day} if day else {}
             expected = self.world.expected(statement)
@@ -216,7 +218,7 @@ class PlannedText:
             for statement in statements:
                 if not self.world.relation(statement.relation).options and not spells(given, statement.value):
                     day = read_date(statement.value)
-                    yield spoken_in(day, statement.as_of.year) if day else statement.value
+                    yield spoken_in(day, self._year_of_title(statement)) if day else statement.value
 
     def place_statements(self, text: WrittenText) -> Iterator[PlacedStatement]:
         """Yield the statements of a usable text with the places of their values."""
@@ -255,11 +257,15 @@ class PlannedText:
         day = read_date(statement.value) if self.world.relation(statement.relation).value == "date" else None
         if day:
             for match in DATE.finditer(text):
-                if read_date(match[0], year=statement.as_of.year) == day:
+                if read_date(match[0], year=self._year_of_title(statement)) == day:
                     yield match.span()
             return
         for match in re.finditer(rf"(?<!\w){re.escape(statement.value)}(?!\w)", text):
             yield match.span()
+
+    def _year_of_title(self, statement: Statement) -> int | None:
+        """Return the year that days of a text may go without, as its title has it; None where days may be of other years."""
+        return statement.as_of.year if self.world.all_of_titles_day else None
 
     def _is_told(self, statement: Statement, text: WrittenText, at: int) -> bool:
         """Return True where the words around a value have the subject and the day as well."""

@@ -3,6 +3,7 @@
 import json
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 
 import pytest
 
@@ -19,7 +20,7 @@ from assets.memory_items.documents import PARAGRAPHS
 from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.final_ablation import certify_lengths, final_conditions, without_hop
 from assets.memory_items.world.clusters import FactCluster, make_cluster
-from assets.memory_items.world.writing import FEWEST_TOKENS, DocumentWriter, WrittenText
+from assets.memory_items.world.writing import FEWEST_TOKENS, DocumentWriter, PlannedText, WrittenText, placed_facts
 from assets.recipe.document_tasks import Eviction, Operation
 from assets.records.answers import TypedAnswer, is_right
 from assets.records.base import ItemFailed
@@ -33,7 +34,7 @@ from tests.support.code_questions import code_recipe, made_question
 from tests.support.coroutines import run
 from tests.support.document_texts import check_occasions
 from tests.support.embedded_model import EmbeddedModel
-from tests.support.scripted_model import reply
+from tests.support.scripted_model import ScriptedModel, reply
 
 
 @dataclass
@@ -103,6 +104,31 @@ def told(statement: Statement, world: TeamWorld, *, kind: str = "bug report") ->
 
 def test_each_fact_has_occasions_and_what_else_these_tell_is_of_the_same_subject() -> None:
     check_occasions(TeamWorld.relations, TeamWorld.document_kinds, OCCASIONS.ordinary)
+
+
+def due(day: str) -> DocumentPlan:
+    statement = Statement(subject="HUM-2345", relation="due", value=day, as_of=date(2026, 6, 9), status="plain")
+    return DocumentPlan(document_id=day, kind="chat", subject="HUM-2345", role="support", statements=(statement,))
+
+
+def test_a_day_of_a_note_may_go_without_the_year_that_its_title_has() -> None:
+    world, plan = made_world(), due("6 November 2026")
+    text = {
+        "title": "Channel, 9 June 2026",
+        "text": f"HUM-2345 can wait until 6 November. {'The docs build is red again. ' * 9}".strip(),
+    }
+    writer = DocumentWriter(world, code_recipe(), ScriptedModel({world.write_prompt: [text]}))
+    note = run(writer.write(plan, others=(plan,), role="support"))
+    (fact,) = placed_facts(note, world)
+    assert note.text[fact.start : fact.end] == "6 November"
+    assert fact.stands_in(note.text)
+    assert not fact.stands_in(note.text.replace("6 November", "7 November"))
+    later, other = due("6 November 2027"), due("7 November 2026")
+    assert "One paragraph must have" in " ".join(PlannedText(world, later, (later,)).problems(WrittenText(**text)))
+    told = WrittenText(title=text["title"], text=f"{note.text} Not until 7 November.")
+    assert list(PlannedText(world, plan, (plan, other)).problems(told)) == [
+        "Another document tells of 7 November; leave it out."
+    ]
 
 
 def test_what_is_new_has_a_reason_that_explains_this_very_option() -> None:

@@ -12,7 +12,7 @@ from assets.deep_research.sources import write_sources
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.world.clusters import make_cluster
-from assets.memory_items.world.writing import DocumentWriter, PlannedText, WrittenText, named_alone, placed_facts
+from assets.memory_items.world.writing import DocumentWriter, PlannedText, WrittenText, named_alone
 from assets.records.answers import read_date
 from pipelines.embedded.task import BLOCK
 from prompts.catalogue import load_prompt
@@ -46,6 +46,7 @@ def problems(text: str, *, title: str = "A letter", plan: DocumentPlan = PLAN) -
     [
         (TOLD, ""),
         (TOLD.replace("4 May 2033", "May 4th, 2033"), ""),
+        (TOLD.replace("says the list of 4 May 2033", "I certify. On 4 May 2033 I saw it"), ""),
         (TOLD.replace("Quillon", "Quilon"), "One paragraph must have"),
         (TOLD.replace("4 May", "5 May"), "One paragraph must have"),
         (TOLD.replace("Kume 34", "it"), "One paragraph must have"),
@@ -84,25 +85,6 @@ def test_a_value_that_is_a_date_is_found_however_it_is_spelled() -> None:
     text = WrittenText(title="Kume 34", text=f"As certified on 4 May 2033 it came out on 2021-06-02.\n\n{REST}")
     (placed,) = PlannedText(WORLD, plan, (plan,)).place_statements(text)
     assert text.text[placed.start : placed.end] == "2021-06-02"
-
-
-def test_a_day_without_a_year_is_of_the_year_of_its_document() -> None:
-    days = ("2 June 2033", "2 June 2021")
-    plan, other = (PLAN.model_copy(update={"statements": (BORN.model_copy(update={"value": day}),)}) for day in days)
-    told = {"title": "Kume 34", "text": f"As certified on 4 May 2033 it came out on 2 June.\n\n{REST}".strip()}
-    assert "One paragraph must have" in problems(**told, plan=other)
-    writer = DocumentWriter(WORLD, small_recipe(), ScriptedModel({WORLD.write_prompt: [told]}))
-    document = run(writer.write(plan, others=(plan,), role="filler"))
-    (fact,) = placed_facts(document, WORLD)
-    assert document.text[fact.start : fact.end] == "2 June"
-    assert fact.stands_in(document.text)
-    assert not fact.stands_in(document.text.replace("2 June", "3 June"))
-
-
-def test_a_day_of_another_document_is_told_without_its_year_as_well() -> None:
-    rival = RIVAL.model_copy(update={"statements": (BORN.model_copy(update={"value": "2 June 2033"}),)})
-    told = WrittenText(title="A letter", text=f"{TOLD}It came out on 2 June.")
-    assert list(PlannedText(WORLD, PLAN, (PLAN, rival)).problems(told)) == ["Another document tells of 2 June; leave it out."]
 
 
 def test_exact_numbers_and_days_come_up_only_where_somebody_reckons_with_them() -> None:
