@@ -93,7 +93,7 @@ def prepare_dagster_home(home: Home) -> Path:
         shutil.copyfile(DAGSTER_SETTINGS, settings)
     elif "CheckingRunCoordinator" in settings.read_text(encoding="utf-8"):
         raise StoreError(
-            f"{settings} is of an earlier version and names a class that is gone; move it away, and a new one is written"
+            f"{settings} is of an earlier version and names a class that is gone; move it away, and a new one is written."
         )
     return _link_to(folder) if set(str(folder)) & MEAN_MORE_IN_ADDRESSES else folder
 

@@ -102,31 +102,24 @@ def freeze_variant(variant: str, *, version: str) -> Path:
 
 
 def open_context(installation: Home, options: RunOptions, progress: LiveProgress) -> Any:
-    try:
-        return open_run_context(
-            installation,
-            items_at_once=options.concurrency,
-            report=progress.show,
-            report_step=progress.show_step,
-            on_batch_progress=progress.show_batch,
-            mode="replay" if options.offline else "use",
-        )
-    except OSError as error:
-        raise Problem(f"The data folder {installation.root} cannot be used: {error.strerror or error}.") from error
+    return open_run_context(
+        installation,
+        items_at_once=options.concurrency,
+        report=progress.show,
+        report_step=progress.show_step,
+        on_batch_progress=progress.show_batch,
+        mode="replay" if options.offline else "use",
+    )
 
 
 def dagster_instance() -> dg.DagsterInstance:
-    """Open Dagster's storage of this installation. Raises Problem with one sentence."""
-    installation = home()
-    try:
-        with sound_dagster_storage(installation) as folder:
-            os.environ["DAGSTER_HOME"] = str(folder)
-            instance = dg.DagsterInstance.from_config(str(folder), _settings_without_capture(folder).name)
-            for sentence in cancel_killed_commands(instance):
-                print_plain(stderr_console(), sentence)
-            return instance
-    except OSError as error:
-        raise Problem(f"Dagster's folder {installation.dagster} cannot be used: {error.strerror or error}.") from error
+    """Open Dagster's storage of this installation. Raises Problem or OSError."""
+    with sound_dagster_storage(home()) as folder:
+        os.environ["DAGSTER_HOME"] = str(folder)
+        instance = dg.DagsterInstance.from_config(str(folder), _settings_without_capture(folder).name)
+        for sentence in cancel_killed_commands(instance):
+            print_plain(stderr_console(), sentence)
+        return instance
 
 
 def _settings_without_capture(folder: Path) -> Path:

@@ -183,9 +183,8 @@ def read_run_file(path: Path) -> dict[str, object]:
     try:
         content = yaml.load(path.read_bytes(), StrictLoader)  # noqa: S506 (a SafeLoader)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise EvaluationError(
-            f"{path} cannot be read ({type(error).__name__}); it is YAML with options such as tokens: 4000."
-        ) from error
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise EvaluationError(f"{path} cannot be read ({reason}); it is YAML with options such as tokens: 4000.") from error
     if not isinstance(content, dict):
         raise EvaluationError(f"{path} is no mapping of options, such as tokens: 4000.")
     return cast(dict[str, object], content)

@@ -97,7 +97,7 @@ def test_a_file_that_holds_no_options_is_named(tmp_path: Path, content: str) -> 
     (tmp_path / "run.yaml").write_text(content)
     with pytest.raises(EvaluationError, match=r"run\.yaml (cannot be read|is no mapping of options)"):
         shown("--config", tmp_path / "run.yaml")
-    with pytest.raises(EvaluationError, match=r"lost\.yaml cannot be read \(FileNotFoundError\)"):
+    with pytest.raises(EvaluationError, match=r"lost\.yaml cannot be read \(No such file or directory\)"):
         shown("--config", tmp_path / "lost.yaml")
 
 

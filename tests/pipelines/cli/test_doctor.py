@@ -125,7 +125,7 @@ def test_a_folder_of_a_later_version_is_refused_with_what_to_do(tmp_path: Path) 
     for words in (("doctor",), ("generate", "demo")):
         status, output = amemgym_here(tmp_path, *words)
         assert status == 1
-        assert "was made by a later version of this program" in output
+        assert output.splitlines()[-1].startswith(f"amemgym: {tmp_path} was made by a later version of this program")
         assert "Traceback" not in output
 
 
