@@ -53,6 +53,12 @@ class PlacedStatement(Record):
     start: int = Field(description="the first character of its value")
     end: int = Field(description="the character after its value")
 
+    def stands_in(self, text: str) -> bool:
+        """Return True where the text has the value at the place; a day may go without its year."""
+        told, value = text[self.start : self.end], self.statement.value
+        day = read_date(value)
+        return told == value or (day is not None and read_date(told, year=self.statement.as_of.year) == day)
+
 
 class SourceDocument(Record):
     """A document with its words. `statements` of an invented one say what it was told to hold, and where."""

@@ -18,7 +18,7 @@ def ids_differ(sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str
 def statements_stand_there(sources: WrittenDocuments, _: DocumentTaskRecipe) -> Iterator[str]:
     for document in (*sources.documents, *sources.filler):
         for placed in document.statements:
-            if document.text[placed.start : placed.end] != placed.statement.value:
+            if not placed.stands_in(document.text):
                 yield f"{document.document_id} does not have {placed.statement.value!r} where it should stand"
 
 

@@ -121,8 +121,10 @@ def test_a_day_of_a_note_may_go_without_the_year_that_its_title_has() -> None:
     note = run(writer.write(plan, others=(plan,), role="support"))
     (fact,) = placed_facts(note, world)
     assert note.text[fact.start : fact.end] == "6 November"
-    assert fact.stands_in(note.text)
-    assert not fact.stands_in(note.text.replace("6 November", "7 November"))
+    (placed,) = note.statements
+    for told in (fact, placed):
+        assert told.stands_in(note.text)
+        assert not told.stands_in(note.text.replace("6 November", "7 November"))
     later, other = due("6 November 2027"), due("7 November 2026")
     assert "One paragraph must have" in " ".join(PlannedText(world, later, (later,)).problems(WrittenText(**text)))
     told = WrittenText(title=text["title"], text=f"{note.text} Not until 7 November.")
