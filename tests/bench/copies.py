@@ -6,6 +6,7 @@ every stage made of each copy, so that `amemgym generate copies` finds all work 
 
 import argparse
 import asyncio
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -39,6 +40,7 @@ from pipelines.resources.storage.snapshots import ParquetSnapshots
 LIVES, COPIES = "lives", "copies"
 AT_ONCE = 200
 ROWS_AT_ONCE = 10_000
+DAY = re.compile('"day":"[^"]*"')  # of a change, which follows from the user's id; a copy has none, as data from elsewhere
 Originals = Mapping[str, Mapping[str, str]]
 
 
@@ -91,7 +93,7 @@ def copying(stage: Stage[ItemRecord], lives: Originals) -> Stage[ItemRecord]:
         user_id = inputs[0].item_id
         original = original_of(user_id)
         text = lives[stage.name][original].replace(original, user_id)
-        return stage.record.model_validate_json(text)
+        return stage.record.model_validate_json(DAY.sub('"day":null', text))
 
     return replace(stage, make=copy, needs=tuple(copying(need, lives) for need in stage.needs))
 
