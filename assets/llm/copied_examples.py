@@ -16,7 +16,7 @@ SLOT = re.compile(r"\{\w+\}")  # of a template, which replies have as its exampl
 
 def find_copied_words(text: str, prompt: RenderedPrompt) -> str:
     """Return words of the examples that the text repeats; "" where it repeats none."""
-    text = SLOT.sub("", text)
+    text = _readable(text)
     runs = _runs_of_examples(prompt.examples) & _runs_within_strings(text)
     return " ".join(min(runs)) if runs else _retold_sentence(text, prompt)
 
@@ -56,7 +56,7 @@ def _sentences_of(examples: tuple[str, ...]) -> dict[str, set[str]]:
     """Return the words that count of each sentence, in order."""
     sentences: dict[str, set[str]] = {}
     for example in examples:
-        for sentence in map(str.strip, SENTENCE.findall(SLOT.sub("", example))):
+        for sentence in map(str.strip, SENTENCE.findall(_readable(example))):
             sentences[sentence] = _telling_words(sentence)
     return sentences
 
@@ -65,8 +65,13 @@ def _sentences_of(examples: tuple[str, ...]) -> dict[str, set[str]]:
 def _runs_of_examples(examples: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     runs: set[tuple[str, ...]] = set()
     for example in examples:
-        runs.update(_runs_within_strings(SLOT.sub("", example)))
+        runs.update(_runs_within_strings(_readable(example)))
     return frozenset(runs)
+
+
+def _readable(text: str) -> str:
+    """Return a JSON text without slots, and with line breaks in place of their signs, of which the letter is no word."""
+    return SLOT.sub("", text).replace("\\n", "\n")
 
 
 def _runs_within_strings(text: str) -> set[tuple[str, ...]]:

@@ -205,6 +205,14 @@ def test_keys_between_two_strings_are_not_copied_words() -> None:
     assert find_copied_words(own.replace("sleep through half", "sell enough of it, when shall I sell enough"), prompt)
 
 
+def test_a_salutation_between_two_line_breaks_is_not_copied_words() -> None:
+    example = r'{"text": "Ref. 4\n\nDear Sir or Madam,\n\nI certify that she keeps bees."}'
+    messages = (Message("system", "Write."), Message("user", "Bees."), Message("assistant", example), Message("user", "Trucks."))
+    prompt = RenderedPrompt(NAME, "writer", "steady", "f", messages, ("Bees.", example))
+    assert find_copied_words(r'{"text": "No. 7\n\nDear Sir or Madam,\n\nThe truck was sold."}', prompt) == ""
+    assert find_copied_words(r'{"text": "Dear Sir or Madam,\n\nI certify that she sold it."}', prompt)
+
+
 def test_of_many_tries_all_after_the_second_start_afresh() -> None:
     _, model = asked(*(f'{{"n": {number}}}' for number in (1, 3, 5, 7, 9, 6)), max_reasks=8)
     assert [len(request.messages) for request in model.requests] == [2, 4, 4, 2, 2, 2]
