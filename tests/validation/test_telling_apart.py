@@ -62,6 +62,22 @@ def test_documents_of_the_same_words_are_at_chance() -> None:
     assert low < 0.6
 
 
+def test_where_items_share_their_filler_no_few_documents_of_it_are_known_by_heart() -> None:
+    """Each document is support of one item, and filler of all others; it has words of its own."""
+    pool: list[ItemDocument] = []
+    for item in range(60):
+        for document in documents(item, mark="")[:2]:
+            own_words = " ".join(f"{word}{item}x{document.document_id[-1]}" for word in WORDS[:5])
+            pool.append(document.model_copy(update={"text": own_words}))
+    items: list[SizedItem] = []
+    for item in range(60):
+        own = {f"{item}-0", f"{item}-1"}
+        others = [document.model_copy(update={"role": "filler"}) for document in pool if document.document_id not in own]
+        items.append(sized([document for document in pool if document.document_id in own] + others))
+    value, _ = measured(items, BAG)
+    assert value < 0.6
+
+
 def test_few_items_are_not_measured() -> None:
     apart = TellingApart()
     for item in range(4):

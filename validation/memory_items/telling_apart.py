@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 FEWEST_ITEMS = 8  # of fewer nobody learns anything
 FOLDS = 5  # so four fifths of the items teach
 COLUMNS = 512  # words that share a column weigh the same; more columns take longer to fit
-# Those whose ids have the smallest digests. More would only make the fit slower.
+# A sample of each item's own, as items share filler: one of the same documents everywhere would be known by heart. More would
+# only make the fit slower.
 FILLER_PER_ITEM = 30
 RIDGE = 0.01
 
@@ -74,7 +75,8 @@ class TellingApart:
         by_role: defaultdict[str, list[ItemDocument]] = defaultdict(list)
         for document in sized.documents:
             by_role[document.role].append(document)
-        filler = sorted(by_role["filler"], key=lambda one: _digest(one.document_id))[:FILLER_PER_ITEM]
+        by_chance = sorted(by_role["filler"], key=lambda document: _digest(f"{item_id}/{document.document_id}"))
+        filler = by_chance[:FILLER_PER_ITEM]
 
         def as_seen(documents: Sequence[ItemDocument]) -> tuple[SeenDocument, ...]:
             found: list[SeenDocument] = []
