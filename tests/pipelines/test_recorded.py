@@ -42,8 +42,9 @@ def rows_in(path: Path) -> list[dict[str, object]]:
 
 
 def runs(values: Iterable[object]) -> set[tuple[str, ...]]:
-    """Six words in a row, wherever they stand in these values."""
-    return {run for value in values for run in runs_of_words(json.dumps(value, default=str, ensure_ascii=False), 6)}
+    """Six words in a row, wherever they stand in these values; the letter of a line break's sign is none."""
+    texts = [json.dumps(value, default=str, ensure_ascii=False).replace("\\n", "\n") for value in values]
+    return {run for text in texts for run in runs_of_words(text, 6)}
 
 
 def examples(recording: Recording) -> set[tuple[str, ...]]:

@@ -207,7 +207,12 @@ def test_keys_between_two_strings_are_not_copied_words() -> None:
 
 def test_a_salutation_between_two_line_breaks_is_not_copied_words() -> None:
     example = r'{"text": "Ref. 4\n\nDear Sir or Madam,\n\nI certify that she keeps bees."}'
-    messages = (Message("system", "Write."), Message("user", "Bees."), Message("assistant", example), Message("user", "Trucks."))
+    messages = (
+        Message("system", "Write."),
+        Message("user", "Bees."),
+        Message("assistant", example),
+        Message("user", "Trucks."),
+    )
     prompt = RenderedPrompt(NAME, "writer", "steady", "f", messages, ("Bees.", example))
     assert find_copied_words(r'{"text": "No. 7\n\nDear Sir or Madam,\n\nThe truck was sold."}', prompt) == ""
     assert find_copied_words(r'{"text": "Dear Sir or Madam,\n\nI certify that she sold it."}', prompt)
