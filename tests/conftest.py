@@ -40,8 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto` is three workers for two processors: a third of the time tests wait, for processes, sockets and clocks."""
-    return int(os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") or (os.cpu_count() or 1) * 3 // 2)
+    """`-n auto` is two workers a processor: half of the time tests wait, for processes, sockets and clocks."""
+    return int(os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") or (os.cpu_count() or 1) * 2)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -45,10 +45,10 @@ def asked(store: Path, sql: str) -> int:
 
 
 def answering_when(met: threading.Event, app: ASGIApp) -> ASGIApp:
-    """The app, which answers no call before that."""
+    """The app, which answers no chat before that. Texts are embedded: an embedding model is tried before a run has a folder."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
+        if scope["type"] == "http" and scope["path"].endswith("/chat/completions"):
             await until(met.is_set, seconds=5 * LONG)
         await app(scope, receive, send)
 
