@@ -37,7 +37,7 @@ DR_SOURCES = Stage(
     description=AssetDescription(
         group="worlds",
         description="The documents of each task: letters, minutes, news, notices, memos and certificates of an invented "
-        "world, each written by a model on an occasion for its facts; or real documents with their names replaced."
+        "world, each written by a model around its facts; or real documents with their names replaced."
         " Filler is what other tasks ask about.",
         rows=preview_rows("documents", "role title text"),
         paper="MemGym",
