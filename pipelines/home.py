@@ -107,16 +107,25 @@ def _link_to(folder: Path) -> Path:
     return link
 
 
+def read_home_version(home: Home) -> int:
+    """Return the version of a data folder, today's for a new one. Raises ValueError where its file holds none."""
+    try:
+        match parse_json((home.root / VERSION_FILE).read_bytes()):
+            case {"version": int(version)}:
+                return version
+            case other:
+                raise ValueError(f"no version in {other!r}")
+    except FileNotFoundError:
+        return HOME_VERSION
+
+
 def check_home_version(home: Home) -> None:
     """Raise StoreError for a folder of a later version, or one whose version cannot be read."""
-    path = home.root / VERSION_FILE
     try:
-        version = parse_json(path.read_bytes())["version"]
-    except FileNotFoundError:
-        return  # a new folder
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path} cannot be read ({type(error).__name__}); mend it with: amemgym doctor --repair") from error
-    if not isinstance(version, int) or version > HOME_VERSION:
+        version = read_home_version(home)
+    except ValueError as error:
+        raise StoreError(f"{home.root / VERSION_FILE} holds no version; mend it with: amemgym doctor --repair") from error
+    if version > HOME_VERSION:
         raise StoreError(
             f"{home.root} was made by a later version of this program (its version is {version}, this program knows "
             f"{HOME_VERSION}); use that program, or another folder in AMEMGYM_HOME. Nothing was changed."

@@ -104,7 +104,7 @@ def lay_overrides(values: AssetValues, recipe_asset: str, variant: str, *, given
     """Lay what is given, nested or dotted, over what the variant was last made with. RESET in `given` drops the latter.
 
     A value that the recipe has anyway overrides nothing, so that a launchpad may be filled in with all of them. Raises
-    OSError where the store of values cannot be used. The salt stays even then: with another one it would be another world.
+    OSError where the store of values cannot be used. A salt that was drawn stays: with another one it would be another world.
     """
     new = cast(dict[str, JsonValue], dotted_fields(given))
     reset = new.pop(RESET, False)
@@ -115,8 +115,16 @@ def lay_overrides(values: AssetValues, recipe_asset: str, variant: str, *, given
         return Overrides({}, _changing(new, variant, {}), unreadable="" if reset else str(error))
     overrides = last.overrides if isinstance(last, ResolvedRecipe) else {}
     if reset:
-        overrides = {name: value for name, value in overrides.items() if name == SALT}
+        overrides = {} if _has_salt(variant) else {name: value for name, value in overrides.items() if name == SALT}
     return Overrides(overrides, _changing(new, variant, overrides))
+
+
+def _has_salt(variant: str) -> bool:
+    """Return True where the variant's file says its salt, so that none was drawn."""
+    try:
+        return load_recipe(variant).salt is not None
+    except RecipeError:
+        return False
 
 
 def _changing(given: Mapping[str, JsonValue], variant: str, last: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

@@ -14,11 +14,10 @@ import dagster as dg
 from filelock import FileLock
 
 from assets.engine.ports import SnapshotRef, UnreadableValue
-from assets.records.json_text import parse_json
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.release.verify import verify_release
 from pipelines.errors import Problem, StoreError
-from pipelines.home import VERSION_FILE, Home, check_home_version, note_version, prepare_dagster_home
+from pipelines.home import VERSION_FILE, Home, check_home_version, note_version, prepare_dagster_home, read_home_version
 from pipelines.opening.dagster_files import cancel_killed_commands, find_killed_commands
 from pipelines.resources.ledger.ledger import COLUMNS as LEDGER_COLUMNS
 from pipelines.resources.ledger.ledger import TABLE as LEDGER_TABLE
@@ -79,9 +78,9 @@ def _version(home: Home) -> Iterator[Finding]:
         check_home_version(home)
     except StoreError:
         try:
-            parse_json(path.read_bytes())
+            read_home_version(home)
         except ValueError:
-            yield Finding(str(path), "it cannot be read", "It holds the folder's version.", partial(_rewrite_version, home))
+            yield Finding(str(path), "it holds no version", "It holds the folder's version.", partial(_rewrite_version, home))
         else:
             raise  # the folder is of a later version, which this one cannot check
 

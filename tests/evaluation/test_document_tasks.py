@@ -31,6 +31,7 @@ from pipelines.evaluation.report.formatting import nothing_recalled
 from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.run import DatasetInfo, Run
 from pipelines.evaluation.timeline.steps import Write
+from pipelines.evaluation.verifying.verdict import verify_run
 from pipelines.experiments.scoring.board_tables import leaderboard_table
 from pipelines.experiments.scoring.compare import compare_runs
 from pipelines.memories.contract import MemoryEvent, MemorySpec
@@ -109,6 +110,20 @@ def test_the_demo_tells_a_memory_that_searches_from_one_that_keeps_what_came_las
     found = {kind: evaluated(tmp_path, kind, data=data).results.metrics["overall"].value for kind in ("bm25", "window", "none")}
     assert found["none"] == 0
     assert (found["bm25"] or 0) >= (found["window"] or 0) + 0.25
+
+
+def test_a_stranger_s_question_that_two_tasks_ask_is_each_one_s_own_when_the_run_is_verified(tmp_path: Path) -> None:
+    recipe = small_recipe(seed=2)  # its answer is a name, so that neither copy is a stranger to the other
+    made = run(make(worlds(recipe)[0], recipe=recipe, model=EmbeddedModel())).instance
+    other = made_task().instance
+    tasks = [*(made.model_copy(update={"task_id": name}) for name in ("one", "two")), other]
+    info = replace(INFO, users=tuple(task.task_id for task in tasks))
+    data = DocumentTasks(info, tuple(DocumentItem(task, task.lengths[0], "English") for task in tasks))
+    bm25 = work(tmp_path, "bm25", data=data)
+    finished = finish(bm25)
+    asked = [row.user_id for row in finished.answers if row.kind == "permuted"]
+    assert asked.count(other.task_id) == 2
+    assert verify_run(finished, bm25.folder.path, data).problems == ()
 
 
 def test_scores_by_length_and_by_facts_stand_in_report_and_board(tmp_path: Path) -> None:

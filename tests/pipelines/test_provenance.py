@@ -197,6 +197,8 @@ def test_a_salt_is_drawn_once_and_stays_whatever_is_overridden_or_reset(project:
     assert project.salt("base") not in (None, drawn), "The embedded model writes the same for everybody."
     assert project.salt("dr-base", salt="of my own") == project.salt("dr-base") == "of my own"
     assert (project.salt("demo"), project.salt("dr-demo")) == ("", "dr-demo")
+    assert project.salt("dr-demo", salt="of my own") == "of my own"
+    assert project.salt("dr-demo", reset_overrides=True) == "dr-demo", "What the file says comes back."
 
 
 def test_overrides_stay_until_they_are_overridden_or_reset(project: Project) -> None:

@@ -37,13 +37,17 @@ class GradedQuestions:
                         self._by_row.setdefault(_key(row), []).append(there)
                 events += perceived_in(step, by_user.get(timeline.cluster, ()))
 
-    def find(self, row: AnswerRow) -> AskedThere | None:
-        """Return what the row answers; None: nothing. Of a stranger's question, asked of several, the one that fits."""
+    def find(self, row: AnswerRow, *, item_id: str = "") -> AskedThere | None:
+        """Return what the row answers; None: nothing.
+
+        Of a stranger's question, which several items may ask, the one that fits: that of this item, where several do.
+        """
         # A question's own row stands for those in other conditions, which have none.
         found = self._by_row.get(_key(row)) or self._by_row.get(_key(row.model_copy(update={"kind": "question"}))) or []
-        for there in found[1:]:
-            if there.gradable.grade(row, there.seen) == row:
-                return there
+        if len(found) > 1:
+            fitting = [there for there in found if there.gradable.grade(row, there.seen) == row]
+            of_item = [there for there in fitting if there.timeline.item_id == item_id]
+            found = of_item or fitting or found
         return found[0] if found else None
 
     def grade(self, row: AnswerRow) -> AnswerRow:

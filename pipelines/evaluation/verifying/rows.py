@@ -98,11 +98,13 @@ def rows_by_item(run: FinishedRun, timelines: Sequence[Timeline]) -> list[RowsOf
     """Return the rows of each item with what follows from its data, without those that answer nothing."""
     items = {timeline.item_id: RowsOfItem(timeline) for timeline in timelines}
     questions = GradedQuestions(timelines, run.turns)
+    item_id = ""  # A run has the rows of one item after another.
     for row in run.answers:
-        there = questions.find(row)
+        there = questions.find(row, item_id=item_id)
         if there is None:
             continue
-        item = items[there.timeline.item_id]
+        item_id = there.timeline.item_id
+        item = items[item_id]
         item.rows.append(row)
         item.graded.append(there.gradable.grade(row, there.seen))
         if is_shared(row, run.manifest):
