@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import shutil
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -33,7 +34,12 @@ FIRST = ("test_dagster_users.py", "test_dagster_commands.py")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A worker takes no module down at its end: that takes seconds, and DuckDB would print a page about it."""
+    """Listen to SIGINT, which a shell's background has ignored: Dagster lets SIGTERM do as it does, and processes inherit both.
+
+    A worker takes no module down at its end: that takes seconds, and DuckDB would print a page about it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         atexit.register(os._exit, 0)
 
