@@ -38,7 +38,6 @@ PANELS = {
         "twin": "release:twin",
     },
     "Look at what was made": {
-        "status": "status:status",
         "show": "show:show",
         "quality": "show:quality",
         "diff": "release:diff",

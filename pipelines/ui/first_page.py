@@ -167,7 +167,6 @@ def _variants(home: Home, evaluations: Iterable[_Run], last_runs: Mapping[str, d
             "purpose": purpose_of(name),
             "problem": problem,
             "launchpad": page_address("launchpad", name),
-            "status": page_address("status", name),
             "report": page_address("reports", report.name) if report.is_file() else "",
             "verdict": _verdict(values, name, benchmark),
             "releases": pages[::-1],

@@ -5,15 +5,11 @@ Dagster's metadata links to these pages, because browsers do not follow links fr
 
 import re
 import secrets
-import subprocess
-import sys
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode
 
-from pydantic import TypeAdapter
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -23,20 +19,17 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from assets.recipe.loading import RecipeError, load_recipe
+from assets.recipe.loading import RecipeError
 from assets.recipe.partitions import BENCHMARK_TAG
-from assets.reporting.page_style import NARROW_TABLES, page_address, page_style
+from assets.reporting.page_style import page_address
 from dataset_card.diff.compare import compare_releases, read_compared
 from dataset_card.diff.page import diff_page
 from dataset_card.diff.records import DiffError
 from dataset_card.release.manifest import ManifestError
-from pipelines.benchmarks import BENCHMARKS, benchmark_of, format_of
-from pipelines.errors import Problem
+from pipelines.benchmarks import BENCHMARKS, format_of
 from pipelines.evaluation.folder import runs_folder
 from pipelines.experiments.scoring.leaderboard import LEADERBOARDS_FOLDER
 from pipelines.home import Home
-from pipelines.jobs import Phase
-from pipelines.opening.out_of_date import OutOfDate, phases_of
 from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.ui.first_page import NEW_VARIANT, find_last_runs, index_page, page_templates
 from pipelines.ui.launchpad import begin_variant, launchpad_address
@@ -51,17 +44,10 @@ SANDBOX = {
 # The link back is added to the served page only, because a file opened from disk has no first page to go back to.
 HEADER = re.compile(r"<header\b[^>]*>")
 BACK = f'<p><a href="{page_address("")}">All pages</a></p>'
-MAKE = "make"  # path that receives the form of a variant whose outdated assets are to be made
-Reload = Callable[[], object]
-Launch = Callable[[Phase], Awaitable[str]]
-FOUND = TypeAdapter(dict[str, list[OutOfDate]])
 
 
-def pages_app(home: Home, *, reload: Reload, launch: Launch) -> Starlette:
-    """Return the web application with this installation's pages.
-
-    `reload` makes Dagster load the definitions again. `launch` launches a run and returns its id; it raises Problem.
-    """
+def pages_app(home: Home, *, reload: Callable[[], object]) -> Starlette:
+    """Return the web application with this installation's pages. `reload` makes Dagster load the definitions again."""
 
     async def index(_: Request) -> Response:
         page = await run_in_threadpool(lambda: index_page(home, last_runs=find_last_runs()))
@@ -102,8 +88,6 @@ def pages_app(home: Home, *, reload: Reload, launch: Launch) -> Starlette:
             Route("/", index),
             Route(f"/{NEW_VARIANT}", new_variant, methods=["POST"]),
             Route("/launchpad/{variant}", launchpad),
-            Route("/status/{variant}", _status),
-            Route(f"/{MAKE}", partial(_make, launch=launch), methods=["POST"]),
             Route("/graph/{benchmark}", graph),
             Route("/diff/{variant}/{before}/{after}", difference),
             Mount("/reports", _PageFolder(home.reports)),
@@ -141,44 +125,6 @@ async def _launchpad(variant: str, home: Home) -> Response:
         return RedirectResponse(address, status_code=303)
     except RecipeError as error:
         raise HTTPException(404, str(error)) from error
-
-
-async def _status(request: Request) -> Response:
-    """Show what is out of date of a variant."""
-    variant = request.path_params["variant"]
-    found = await run_in_threadpool(_out_of_date, variant)
-    page = (
-        page_templates()
-        .get_template("status.html.j2")
-        .render(style=page_style(NARROW_TABLES), variant=variant, found=found, make=page_address(MAKE), back=page_address(""))
-    )
-    return HTMLResponse(page)
-
-
-async def _make(request: Request, *, launch: Launch) -> Response:
-    """Launch the run that makes what is out of date of the variant of a form, and go to its page."""
-    variant = dict(parse_qsl((await request.body()).decode())).get("variant", "")
-    found = await run_in_threadpool(_out_of_date, variant)
-    phases = [*phases_of(found, benchmark_of(load_recipe(variant)), variant)] if found else []
-    try:
-        if len(phases) > 1:
-            raise Problem(f"{variant} takes several runs; make it with: amemgym status {variant} --make")
-        address = f"/runs/{await launch(phases[0])}" if phases else page_address("status", variant)
-    except Problem as problem:
-        raise HTTPException(422, str(problem)) from problem
-    return RedirectResponse(address, status_code=303)
-
-
-def _out_of_date(variant: str) -> list[OutOfDate]:
-    """Return what is out of date of a variant. Raises HTTPException with the sentence of what cannot be looked at.
-
-    A process of its own looks: this one has the prompts and the code of the time when it was started.
-    """
-    command = [sys.executable, "-m", "pipelines", "status", "--json", "--", variant]
-    looked = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (no shell)
-    if looked.returncode:
-        raise HTTPException(422, looked.stderr.strip().removeprefix("amemgym: "))
-    return FOUND.validate_json(looked.stdout)[variant]
 
 
 def _graph(name: str) -> Response:

@@ -28,25 +28,22 @@ import yaml
 
 # A private import: `dagster-webserver` is a command only, and accepts neither a bound socket nor routes or checks of ours.
 from dagster._cli.workspace.cli_target import get_workspace_from_cli_opts
-from dagster_graphql.schema import create_schema
 from dagster_shared.cli import WorkspaceOpts
 from dagster_webserver.webserver import DagsterWebserver
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Mount
 
-from assets.recipe.partitions import PARTITION_TAG
 from assets.reporting.page_style import PREFIX, page_address
 from pipelines.crash_report import report_crash
 from pipelines.errors import Problem
 from pipelines.home import SERVES_PAGES, home
-from pipelines.jobs import Phase
 from pipelines.opening.dagster_files import CODE_LOCATION
 from pipelines.opening.doctor import sound_dagster_storage
 from pipelines.opening.run_checks import impossible_values
 from pipelines.resources.llm.settings import runs_at_once
 from pipelines.ui.first_page import NEW_VARIANT
-from pipelines.ui.pages import MAKE, pages_app
+from pipelines.ui.pages import pages_app
 from pipelines.ui.processes import ROOT, end_with_starter
 from pipelines.ui.request_guard import RequestGuard
 
@@ -62,8 +59,6 @@ CODE_SERVER = (
     *("--location-name", CODE_LOCATION, "--log-level", "warning", "--use-python-environment-entry-point", "--socket"),
 )
 DAEMON = ("run", "--log-level", "warning", "--workspace")  # which handles sensors, schedules, backfills and the run queue
-LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
-  ... on LaunchRunSuccess { run { runId } } ... on Error { message } } }"""
 QUESTION = "isPipelineConfigValid"  # what the launchpad asks after each change of the config
 VALID = "PipelineConfigValidationValid"
 INVALID = "RunConfigValidationInvalid"
@@ -161,32 +156,11 @@ def _serve_workspace(
         context = cast(Any, request).process_context
         server = cast(Any, _MarkingWebserver)(context, live_data_poll_rate=MILLISECONDS_BETWEEN_LOOKS)
         app = server.create_asgi_app()
-        reload = partial(context.reload_code_location, CODE_LOCATION)
-        pages = pages_app(home(), reload=reload, launch=partial(_launch, context))
+        pages = pages_app(home(), reload=partial(context.reload_code_location, CODE_LOCATION))
         app.router.routes.insert(0, Mount(PREFIX, pages))
-        guarded = RequestGuard(app, host=host, forms=[page_address(NEW_VARIANT), page_address(MAKE)])
+        guarded = RequestGuard(app, host=host, forms=[page_address(NEW_VARIANT)])
         config = uvicorn.Config(guarded, host=host, port=port, log_level="warning", timeout_graceful_shutdown=SECONDS_TO_FINISH)
         uvicorn.Server(config).run(sockets=sockets)
-
-
-async def _launch(context: Any, phase: Phase) -> str:
-    """Launch a run as Dagster's own pages do, and return its id. Raises Problem with Dagster's words."""
-    selector = {
-        "repositoryLocationName": CODE_LOCATION,
-        "repositoryName": "__repository__",
-        "jobName": phase.job,
-        "assetSelection": [{"path": asset.split("/")} for asset in phase.assets],
-    }
-    tags = [{"key": PARTITION_TAG, "value": phase.partition}]
-    launched: Any = await cast(Any, create_schema()).execute_async(
-        LAUNCH,
-        variable_values={"params": {"selector": selector, "runConfigData": {}, "executionMetadata": {"tags": tags}}},
-        context_value=context.create_request_context(),
-    )
-    answer: dict[str, Any] = launched.data["launchRun"] if launched.data else {"message": str(launched.errors)}
-    if "run" not in answer:
-        raise Problem(f"Dagster launched no run: {answer['message']}")
-    return str(answer["run"]["runId"])
 
 
 @contextlib.contextmanager

@@ -6,14 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
-import dagster as dg
 import pytest
 import yaml
 
 from assets.recipe.loading import RECIPES
 from dataset_card.release.verify import verify_release
-from pipelines.components import VariantOptions, VariantScaffolder
 from pipelines.definitions import warn_of_plain_server
 from pipelines.home import SERVES_PAGES
 from tests.support.commands import clean_environment
@@ -52,31 +49,14 @@ def copied_project(folder: Path) -> Path:
     return folder
 
 
-def test_dg_scaffolds_an_asset_and_a_variant_into_the_project_and_lists_them_beside_ours(tmp_path: Path) -> None:
+def test_dg_scaffolds_an_asset_into_the_project_and_lists_it_beside_ours(tmp_path: Path) -> None:
     project = copied_project(tmp_path / "project")
     environment = installation(tmp_path, demo={}) | {"PYTHONPATH": str(project)}
     output_of(environment, "dg", "scaffold", "defs", "dagster.asset", "mine.py", project=project)
-    output_of(
-        environment, "dg", "scaffold", "defs", "pipelines.components.VariantComponent", "own", "--like", "demo", project=project
-    )
-    begun = yaml.safe_load((tmp_path / "recipes" / "own.yaml").read_text(encoding="utf-8"))
-    assert (begun["num_users"], "salt" in begun) == (1, False)
-    (tmp_path / "recipes" / "own.yaml").unlink()  # its folder in `defs` stays, and stops nobody
     listed = json.loads(output_of(environment, "dg", "list", "defs", "--json", project=project))
     assert {"amemgym/recipe", "amemgym/release", "amemgym/hub_release", "mine"} <= {
         asset["asset_key"] for asset in listed["assets"]
     }
-
-
-def test_a_variant_is_scaffolded_into_the_folder_of_definitions_alone(tmp_path: Path) -> None:
-    place = tmp_path / "evil"
-    place.mkdir()
-    request = dg.ScaffoldRequest(
-        type_name="VariantComponent", target_path=place, scaffold_format="yaml", project_root=None, params=VariantOptions()
-    )
-    with pytest.raises(click.ClickException, match=r"A variant has a folder in .*defs; .*evil is not there"):
-        VariantScaffolder().scaffold(request)
-    assert not place.exists()
 
 
 def test_dg_checks_all_and_materializes_everything_by_one_command(tmp_path: Path) -> None:

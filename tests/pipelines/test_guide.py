@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.docs_site import reading_list
 from pipelines.docs_site.prompt_table import PAGE, prompt_table, words_before
 from tests.support.guide import ROOT, fences, pages, write
 
@@ -41,9 +40,3 @@ def test_where_a_page_points_to_is_there(page: Path) -> None:
 def test_the_table_of_prompts_is_up_to_date() -> None:
     written = PAGE.read_text(encoding="utf-8")
     assert written == prompt_table(words_before()), "`python -m pipelines.docs_site.prompt_table` writes it anew"
-
-
-def test_the_list_of_what_one_must_read_to_trust_a_number_is_true_and_short() -> None:
-    written = reading_list.PAGE.read_text(encoding="utf-8")
-    assert written == reading_list.reading_list(), "`python -m pipelines.docs_site.reading_list` writes it anew"
-    assert reading_list.total_lines() <= reading_list.MOST_LINES

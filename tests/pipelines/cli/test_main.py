@@ -162,6 +162,19 @@ def test_no_name_of_a_field_or_recipe_is_cut_whatever_the_width(width: int, monk
     assert all(variant in listed for variant in variants())
 
 
+def test_a_recipe_file_that_cannot_be_used_is_told_by_the_list_alone(
+    tmp_path: Path, demo_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / "demo.yaml").write_bytes((loading.RECIPES / "demo.yaml").read_bytes())
+    (tmp_path / "recipes" / "spoiled.yaml").write_text("num_users: [", encoding="utf-8")
+    monkeypatch.setattr(loading, "RECIPES", tmp_path / "recipes")
+    assert "spoiled.yaml cannot be read" in amemgym_here(demo_home, "recipe", "list")[1]
+    for command in (["plan", "demo"], ["doctor"], ["ledger"]):
+        status, output = amemgym_here(demo_home, *command)
+        assert (status, "spoiled" in output) == (0, False), output
+
+
 def test_help_imports_no_command() -> None:
     code = "import sys, pipelines.cli.main as m; m.app(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

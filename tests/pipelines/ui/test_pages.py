@@ -22,7 +22,6 @@ from dataset_card.release_store.folder import write_release
 from pipelines.evaluation.folder import PAGE
 from pipelines.evaluation.report.numbers import format_estimate
 from pipelines.home import Home
-from pipelines.jobs import Phase
 from pipelines.memories.contract import MemorySpec
 from pipelines.resources.storage.io_manager import open_asset_values
 from pipelines.ui.first_page import index_page
@@ -39,12 +38,9 @@ from validation.amemgym.report.page import render_quality_page
 
 @contextmanager
 def visited(home: Home, *, reloaded: list[str] | None = None) -> Generator[httpx2.Client]:
-    async def launch(phase: Phase) -> str:
-        return f"{phase.job}-{phase.partition}-{'-'.join(phase.assets)}"
-
-    app = pages_app(home, reload=lambda: None if reloaded is None else reloaded.append("reloaded"), launch=launch)
+    app = pages_app(home, reload=lambda: None if reloaded is None else reloaded.append("reloaded"))
     with (
-        on_a_port(RequestGuard(app, host="127.0.0.1", forms=["/variants", "/make"])) as address,
+        on_a_port(RequestGuard(app, host="127.0.0.1", forms=["/variants"])) as address,
         httpx2.Client(base_url=address.removesuffix("/v1"), timeout=LONG) as client,
     ):
         yield client
@@ -116,20 +112,6 @@ def test_a_served_page_leads_back_to_the_first_one_and_an_unknown_address_is_ans
     assert lost.status_code == 404
     assert "There is no page /reports/nosuch.html." in lost.text
     assert "<h1>Memory benchmarks</h1>" in lost.text
-
-
-def test_what_is_out_of_date_is_named_and_made_by_one_button(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AMEMGYM_HOME", str(tmp_path))
-    with visited(Home(tmp_path)) as client:
-        page = client.get("/status/demo").text
-        assert page.count("it is not made yet") == 14
-        assert '<input type="hidden" name="variant" value="demo"><button>Make these' in page
-        launched = client.post("/make", data={"variant": "demo"})
-        unknown = client.post("/make", data={"variant": "demmo"})
-    assert launched.status_code == 303
-    assert launched.headers["location"].startswith("/runs/generate_and_release-demo-amemgym/recipe-amemgym/personas-")
-    assert launched.headers["location"].endswith("-amemgym/dataset_card-amemgym/release")
-    assert (unknown.status_code, "There is no recipe &#39;demmo&#39;" in unknown.text) == (422, True)
 
 
 def made_before(path: Path, seconds: int) -> None:
