@@ -283,8 +283,8 @@ def end_resident(process: "subprocess.Popen[bytes]", *, kind: Kind, by_itself: b
     """
     with contextlib.suppress(subprocess.TimeoutExpired):
         return process.wait(timeout=1 if by_itself else 0)
-    if kind != "none":
-        # Its keeper ends the others first.
+    if kind in ("namespaces", "landlock"):
+        # Its keeper ends the others first. Bubblewrap takes all with it, and would pass over SIGTERM where we do.
         _signal_group(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(timeout=ENDING_SECONDS)

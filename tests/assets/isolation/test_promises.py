@@ -6,12 +6,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from assets.isolation.boundary import KINDS, Kind, holds
+from assets.isolation.boundary import ENDING_SECONDS, KINDS, Kind, holds
 from pipelines.memories.hosting import confinement
 from tests.assets.isolation.memories import Item
 from tests.assets.isolation.promises import OF_PACKAGES, PROMISES, SMALL, Stage, descendants, was_started
@@ -99,11 +100,13 @@ WORKS = {
 }
 
 
-def test_a_program_can_be_stopped_though_who_began_all_this_ignores_that(stage: Stage) -> None:
+def test_a_program_and_the_memory_itself_can_be_stopped_though_who_began_all_this_ignores_that(stage: Stage) -> None:
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         with stage.item() as item:
             assert item.answer(WORKS["a program that is stopped"]) == "done"
+            begun = time.monotonic()
+        assert time.monotonic() - begun < ENDING_SECONDS
     finally:
         signal.signal(signal.SIGTERM, before)
 
