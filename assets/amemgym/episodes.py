@@ -1,9 +1,5 @@
 """Stage 10: all records of one user joined into one, which checks that they agree (section 3.1)."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-
-import dagster as dg
 from pydantic import ValidationError
 
 from assets.amemgym.answers.stage import ANSWERS
@@ -15,7 +11,6 @@ from assets.amemgym.records.question import AnswerSet
 from assets.amemgym.records.state import SessionSet, StateSchema, StateTrajectory
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
-from assets.amemgym.state_trajectory.quality import balance, golden_change_share
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
@@ -23,8 +18,7 @@ from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import first_problem
 from assets.records.base import ItemFailed
-from assets.reporting.asset_description import AssetDescription, Metadata, Row, markdown_table
-from assets.reporting.histogram import rounded_mean
+from assets.reporting.asset_description import AssetDescription, Row
 
 
 async def join_episode(
@@ -56,47 +50,8 @@ async def join_episode(
         raise ItemFailed("rule_violated", f"The user's parts contradict each other: {problem}") from error
 
 
-def summarize_episodes(episodes: Sequence[Episode]) -> Metadata:
-    """Return counts of the set, the evenness of values, how right options move, and the choices held at start and end."""
-    sessions = 0
-    questions = 0
-    evenness: list[float] = []
-    golden_changes: list[float] = []
-    for episode in episodes:
-        sessions += _count_sessions(episode)
-        questions += len(episode.questions)
-        evenness.extend(balance(episode.periods, episode.state_schema.choices).values())
-        golden_changes.append(golden_change_share(episode.periods, [question.required_info for question in episode.questions]))
-    return {
-        "sessions": sessions,
-        "questions": questions,
-        "evenness": rounded_mean(evenness),
-        "golden_changes": rounded_mean(golden_changes),
-        "value_balance": dg.MetadataValue.md(markdown_table(_held_choices(episodes))),
-    }
-
-
 def _count_sessions(episode: Episode) -> int:
     return sum(len(period.sessions) for period in episode.periods)
-
-
-def _held_choices(episodes: Iterable[Episode]) -> list[Row]:
-    """Return by position among a variable's listed choices the share of variables that hold it at the start and at the end."""
-    at_start = Counter[int]()
-    at_end = Counter[int]()
-    for episode in episodes:
-        first = episode.periods[0].state
-        last = episode.periods[-1].state
-        for name, values in episode.state_schema.choices.items():
-            at_start[values.index(first[name])] += 1
-            at_end[values.index(last[name])] += 1
-    rows: list[Row] = []
-    for position in range(max((at_start | at_end), default=-1) + 1):
-        row: Row = {"choice": position + 1}
-        for moment, held in (("at the start", at_start), ("at the end", at_end)):
-            row[moment] = f"{held[position] / held.total():.0%}"
-        rows.append(row)
-    return rows
 
 
 def _rows(episode: Episode) -> list[Row]:
@@ -124,6 +79,5 @@ EPISODES = Stage(
         description="Everything about one user in one record, one row of the dataset (paper section 3.1). References "
         "resolve, states follow from updates, and exactly one option of each question is right in each period.",
         rows=_rows,
-        summary=summarize_episodes,
     ),
 )

@@ -42,10 +42,8 @@ from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, enu
 from assets.recipe.amemgym import AMemGymRecipe, calls_for_changes, values_apart
 from assets.records.base import GateRecord, ItemFailed, duplicates
 from assets.records.flat_tables import preview_rows
-from assets.reporting.asset_description import AssetDescription, Metadata
-from assets.reporting.histogram import histogram, rounded_mean
+from assets.reporting.asset_description import AssetDescription
 from assets.text.text_checks import StyleCheck, TextInContext, blocking_faults
-from assets.text.words import count_tokens
 from prompts.catalogue import load_prompt
 
 
@@ -302,21 +300,6 @@ def check_causes(caused: list[str], changed: set[str]) -> None:
         raise ValueError(f"Every change needs exactly one event; without event: {missing}, in several: {repeated}.")
 
 
-def summarize_events(sets: Sequence[EventSet]) -> Metadata:
-    """Return how many events, and how many updates each of them explains."""
-    updates: list[int] = []
-    tokens: list[int] = []
-    for event_set in sets:
-        for event in event_set.events:
-            updates.append(len(event.states))
-            tokens.append(count_tokens(event.text))
-    return {
-        "events": len(tokens),
-        "updates_per_event": rounded_mean(updates),
-        "lengths": histogram(tokens, unit="tokens"),
-    }
-
-
 EVENTS = Stage(
     name="events",
     record=EventSet,
@@ -334,6 +317,5 @@ EVENTS = Stage(
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "
         "update belongs to exactly one event, which judges read back, and no event touches an unchanged state.",
         rows=preview_rows("periods.events", "period=index day states event=text"),
-        summary=summarize_events,
     ),
 )

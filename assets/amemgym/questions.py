@@ -21,11 +21,10 @@ from assets.llm.structured_output import (
     object_of,
 )
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.reporting.asset_description import AssetDescription, Metadata, Row
-from assets.reporting.histogram import histogram
+from assets.reporting.asset_description import AssetDescription, Row
 from assets.text.languages import FORMS
 from assets.text.text_checks import SENTENCE_END, StyleCheck, TextInContext, blocking_faults, near_duplicates
-from assets.text.words import count_tokens, folded, words_of
+from assets.text.words import folded, words_of
 from prompts.catalogue import load_prompt
 
 
@@ -229,21 +228,6 @@ def _question(question_id: str, reply: dict[str, Any]) -> Question:
     return Question(question_id=question_id, text=reply["question"], required_info=tuple(infos))
 
 
-def summarize_questions(sets: Sequence[QuestionSet]) -> Metadata:
-    """Return how many questions, and of how many different information types."""
-    tokens: list[int] = []
-    types: set[str] = set()
-    for question_set in sets:
-        for question in question_set.questions:
-            tokens.append(count_tokens(question.text))
-            types.update(info.info_type for info in question.required_info)
-    return {
-        "questions": len(tokens),
-        "information_types": len(types),
-        "lengths": histogram(tokens, unit="tokens"),
-    }
-
-
 def _rows(record: QuestionSet) -> Iterator[Row]:
     for question in record.questions:
         infos = {info.info_type: list(info.info_choices) for info in question.required_info}
@@ -263,6 +247,5 @@ QUESTIONS = Stage(
         description="Questions the user may ask at any time, each with the information types its answer depends on and their "
         "choices (paper section 3.1, App. C.3). Each user has exactly num_questions of them.",
         rows=_rows,
-        summary=summarize_questions,
     ),
 )

@@ -1,7 +1,7 @@
 """Stage 4: from the questions, canonical state variables, merged and free of conflicts (section 3.1; App. C.3)."""
 
 import itertools
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,8 +18,7 @@ from assets.llm.structured_output import SHORT_NAME, ReplySchema, ask_structured
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import duplicates
 from assets.records.flat_tables import preview_rows
-from assets.reporting.asset_description import AssetDescription, Metadata
-from assets.reporting.histogram import rounded_mean
+from assets.reporting.asset_description import AssetDescription
 from assets.text.words import alike, folded
 from prompts.catalogue import load_prompt
 
@@ -282,28 +281,6 @@ def _make_schema(
     return StateSchema(user_id=user_id, variables=tuple(variables), questions=tuple(questions))
 
 
-def summarize_schemas(schemas: Sequence[StateSchema]) -> Metadata:
-    """Return how many variables are left of how many types, and how many serve several questions."""
-    counts: list[int] = []
-    drafted = 0
-    shared = 0
-    for schema in schemas:
-        counts.append(len(schema.variables))
-        for variable in schema.variables:
-            drafted += len(variable.merged_from)
-        uses = Counter[str]()
-        for question in schema.questions:
-            uses.update(question.required_info)
-        # Those that are left when each is taken out once are used again.
-        shared += len(uses - Counter(uses.keys()))
-    return {
-        "variables": sum(counts),
-        "variables_per_user": rounded_mean(counts),
-        "merged_types": drafted - sum(counts),
-        "variables_of_several_questions": shared,
-    }
-
-
 def _votes(recipe: AMemGymRecipe) -> float:
     """Return the votes that accept a first draft."""
     return float(recipe.gates.votes_for("schema")[1] * recipe.gates.consistency)
@@ -327,6 +304,5 @@ STATE_SCHEMA = Stage(
         "section 3.1, App. C.3). Judges name choices that fail, states that exclude others, and questions left undecided, "
         "which are drafted anew.",
         rows=preview_rows("variables", "variable=name choices merged_from"),
-        summary=summarize_schemas,
     ),
 )

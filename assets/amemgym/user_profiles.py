@@ -1,7 +1,6 @@
 """Stage 2: from a persona, its name and a short profile for role-play (section 3.1; App. C.3, user profile sampling)."""
 
 import re
-from collections.abc import Sequence
 
 from pydantic import BaseModel
 
@@ -14,8 +13,7 @@ from assets.llm.structured_output import ask_structured
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Name, Prose, duplicates
 from assets.records.flat_tables import preview_rows
-from assets.reporting.asset_description import AssetDescription, Metadata
-from assets.reporting.histogram import histogram, rounded_mean
+from assets.reporting.asset_description import AssetDescription
 from assets.text.kinship import SPOUSES, sex_of_relation
 from assets.text.text_checks import StyleCheck, TextInContext
 from prompts.catalogue import load_prompt
@@ -217,12 +215,6 @@ def _words(code: str) -> str:
     return PLAIN_WORDS.get(code) or " ".join(code.replace("_", " ").split())
 
 
-def summarize_profiles(profiles: Sequence[UserProfile]) -> Metadata:
-    """Return the lengths of the complementary paragraphs, in words."""
-    words = [len(profile.complementary_info.split()) for profile in profiles]
-    return {"lengths": histogram(words, unit="words"), "mean_words": rounded_mean(words)}
-
-
 USER_PROFILES = Stage(
     name="user_profiles",
     record=UserProfile,
@@ -236,6 +228,5 @@ USER_PROFILES = Stage(
         description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "
         "C.3), and the people, animals, setting and voice of the life. Every later prompt reads all of it.",
         rows=preview_rows("", "name age occupation about=complementary_info cast=cast.lines"),
-        summary=summarize_profiles,
     ),
 )

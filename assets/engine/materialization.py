@@ -9,18 +9,15 @@ import dagster as dg
 
 from assets.engine.ports import SnapshotStore
 from assets.engine.stage_runner import StageResult
-from assets.llm.usage import Usage
 from assets.records.base import ItemRecord
-from assets.reporting.asset_description import AssetDescription, Metadata, Row, example, markdown_table, preview
-from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
+from assets.reporting.asset_description import AssetDescription, Row, example, markdown_table, preview
+from assets.reporting.gate_summary import gate_rows
 from assets.reporting.page_style import page_address
 
 PREVIEWED_USERS = 3  # a stage may have dozens of rows for each
 PREVIEW_ROWS = 12
-# Of a stage's summary, what is looked at first.
-APART = ("life",)
 USERS_SHOWN = 5
-# Reading a few hundred users back takes a second; more would show the same.
+# Whose votes are counted by gate. Reading a few hundred users back takes a second; more would show the same.
 SUMMARIZED = 200
 # The data version and the metadata of an asset that a backfill selected, and that did nothing because nobody asked it to.
 UNASKED = "unasked"
@@ -30,53 +27,44 @@ BACKFILL = "dagster/backfill"  # Dagster's tag of a backfill's runs
 def stage_metadata(
     result: StageResult, *, description: AssetDescription, records: Sequence[ItemRecord], stored_at: str
 ) -> dict[str, Any]:
-    """Return eight values that are looked at first: counts, cost, gates, a row, a preview, a life; `details` has the rest.
+    """Return what is looked at first: counts, cost, gates, a row, a preview, a life; `details` has the rest.
 
     Only numbers that stand apart are plotted over time. `records` are those of the stage's first users, as many as are
     summarized; `stored_at` the address of all snapshots.
     """
     usage = result.ref.usage
     rows = _preview_rows(records, description)
-    work = rewritings(records)
-    summary = description.summary(records)
-    numbers: dict[str, str] = {}
-    for number, record in enumerate(records, start=1):
-        numbers[record.item_id] = f"{number}"
     further: dict[str, Any] = {"users_replaced": result.ref.failures.items}
-    if len(records) < result.ref.items:
-        # What follows up to the calls is of these users alone.
-        further["summarized_users"] = len(records)
-    further |= {name: value for name, value in summary.items() if name not in APART}
+    gates = gate_rows(records, [failure for failure in result.failed if failure.stage == result.ref.stage])
+    if gates and len(records) < result.ref.items:
+        further["users_in_the_table_of_gates"] = len(records)
     further |= {
         "calls_from_cache": result.meter.repeated,
         "reasked": usage.reasks,
-        "refinements": sum(rewriting.refinements for rewriting in work.values()),
-        "redrafts": sum(rewriting.redrafts for rewriting in work.values()),
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "snapshots_in": stored_at,
     }
     if result.ref.parts:
         further["snapshot"] = result.ref.parts[0].path.rpartition("/")[0]
-    further |= _tables(
-        replaced=_rows_of_replaced(result),
-        most_refined_users=_most_refined(work, numbers),
-        slowest_users=_slowest(result.meter.items, numbers),
-    )
+    if result.failed:
+        further["replaced"] = dg.MetadataValue.md(markdown_table(_rows_of_replaced(result)))
     further["rows"] = dg.MetadataValue.md(markdown_table(rows[:PREVIEW_ROWS]))
-    lost = [failure for failure in result.failed if failure.stage == result.ref.stage]
-    return {
+    first: dict[str, Any] = {
         "users": result.ref.items,
         "calls": usage.calls,
         # What this materialization paid for. Dagster plots numbers over time; a word leaves a gap in the plot, not a zero.
         "cost_usd": "unknown" if result.meter.unpriced else round(result.meter.cost_usd, 6),
         "seconds": round(result.seconds, 2),
-        **_tables(gates=gate_rows(records, lost)),
-        "example": dg.MetadataValue.md(example(rows)),
-        "preview": dg.MetadataValue.md(preview(rows)),
-        **{name: value for name, value in summary.items() if name in APART},
-        "details": dg.MetadataValue.md(details(further)),
     }
+    if gates:
+        first["gates"] = dg.MetadataValue.md(markdown_table(gates))
+    first["example"] = dg.MetadataValue.md(example(rows))
+    first["preview"] = dg.MetadataValue.md(preview(rows))
+    if description.picture is not None and records:
+        first["life"] = dg.MetadataValue.md(description.picture(records[0]))
+    first["details"] = dg.MetadataValue.md(details(further))
+    return first
 
 
 def with_details(metadata: Mapping[str, Any], *, apart: Collection[str]) -> dict[str, Any]:
@@ -131,41 +119,12 @@ def _preview_rows(records: Sequence[ItemRecord], description: AssetDescription) 
     return rows
 
 
-def _tables(**tables: Sequence[Row]) -> Metadata:
-    """Each table that has rows, under its name."""
-    return {name: dg.MetadataValue.md(markdown_table(rows)) for name, rows in tables.items() if rows}
-
-
 def _rows_of_replaced(result: StageResult) -> list[Row]:
     """The users who were replaced meanwhile, each with the reason."""
     rows: list[Row] = []
     for failure in result.failed[:USERS_SHOWN]:
         reason = failure.reason.replace("_", " ")
         rows.append({"user": failure.item_id, "at": failure.stage, "reason": reason, "what": failure.message})
-    return rows
-
-
-def _most_refined(work: Mapping[str, Rewriting], numbers: Mapping[str, str]) -> list[Row]:
-    """The users whose texts were rewritten most. `numbers` are those by which `amemgym show` knows users."""
-    rewritten = [name for name, rewriting in work.items() if rewriting.total]
-    rewritten.sort(key=lambda name: (-work[name].total, name))
-    rows: list[Row] = []
-    for name in rewritten[:USERS_SHOWN]:
-        rewriting = work[name]
-        rows.append({"user": numbers.get(name, name), "refined": rewriting.refinements, "redrafted": rewriting.redrafts})
-    return rows
-
-
-def _slowest(users: Mapping[str, Usage], numbers: Mapping[str, str]) -> list[Row]:
-    """The users on whom models worked longest; nobody where nothing was asked."""
-    slow = [name for name, user in users.items() if user.seconds]
-    slow.sort(key=lambda name: (-users[name].seconds, name))
-    rows: list[Row] = []
-    for name in slow[:USERS_SHOWN]:
-        user = users[name]
-        rows.append(
-            {"user": numbers.get(name, name), "calls": user.calls, "reasked": user.reasks, "model s": f"{user.seconds:.1f}"}
-        )
     return rows
 
 

@@ -1,7 +1,5 @@
 """The recipe's policies: how drafts are judged, how finished items are audited, what the quality report measures against."""
 
-import math
-from collections.abc import Mapping
 from typing import Literal, Self, cast
 
 from pydantic import Field, model_validator
@@ -62,17 +60,6 @@ class GatePolicy(Record):
         less = int(gate == ANSWER_GATES[-1] and self.votes_needed > 1)
         return self.votes - less, self.votes_needed - less
 
-    def false_accept(self, rates: Mapping[str, float]) -> float:
-        """The chance that a wrong item is accepted in the end, by the chance that one reading of each of its gates accepts.
-
-        Every text of the item is taken to be wrong: a writer that mends nothing.
-        """
-        passed = 1.0
-        for gate, rate in rates.items():
-            votes, needed = self.votes_for(gate)
-            passed *= _at_least(votes, needed, rate=rate)
-        return 1 - (1 - passed) ** self.texts
-
     @model_validator(mode="before")
     @classmethod
     def read_fields(cls, fields: object) -> object:
@@ -95,11 +82,6 @@ class GatePolicy(Record):
                 "set gates.cannot_tell true or gates.unexposed false."
             )
         return self
-
-
-def _at_least(votes: int, needed: int, *, rate: float) -> float:
-    """The chance that so many of these votes accept, each with this chance."""
-    return sum(math.comb(votes, count) * rate**count * (1 - rate) ** (votes - count) for count in range(needed, votes + 1))
 
 
 # The users from which so many decoys each show that at most 5 % of wrong items are accepted (95 % confidence), if none is.

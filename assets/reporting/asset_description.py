@@ -1,12 +1,9 @@
 """A stage's description for the Dagster UI, and rows as Markdown. Imports no Dagster: the evaluation reads stages too."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
-
-if TYPE_CHECKING:
-    import dagster as dg
+from typing import Any, cast
 
 Row = dict[str, object]
 CELL_LIMIT = 400
@@ -75,14 +72,6 @@ def _cell(value: object, *, limit: int) -> str:
     return re.sub(r"([\\`*~|<>\[\]])", r"\\\1", text)
 
 
-Metadata = Mapping[str, "dg.MetadataValue[Any] | int | float | str"]
-
-
-def no_summary(_: Sequence[Any]) -> Metadata:
-    """The summary of a stage that has none."""
-    return {}
-
-
 def fields(record: Any) -> Sequence[Row]:
     """The preview of a stage that describes no other: one row, the record's fields."""
     return [record.model_dump(mode="json")]
@@ -92,7 +81,7 @@ def fields(record: Any) -> Sequence[Row]:
 class AssetDescription:
     """A stage's description: its group, two sentences, and rows of a record for the preview.
 
-    `paper`: the section that it follows. `summary`: what the finished items' records come to, as metadata. `kinds`: what the
+    `paper`: the section that it follows. `picture`: one record as Markdown, which the UI shows as `life`. `kinds`: what the
     asset is made with, as icons.
     """
 
@@ -101,4 +90,4 @@ class AssetDescription:
     rows: Callable[[Any], Iterable[Row]] = fields
     paper: str = "3.1"
     kinds: tuple[str, ...] = ()
-    summary: Callable[[Sequence[Any]], Metadata] = no_summary
+    picture: Callable[[Any], str] | None = None

@@ -1,50 +1,17 @@
-"""The way through the gates: by gate how many items passed at once, and by user how often texts were rewritten."""
+"""The way through the gates: by gate, how many items passed at once, after refining, and after a new draft."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 from assets.records.base import Failure, GateRecord, ItemRecord
 from assets.records.report import GateLine
 from assets.reporting.asset_description import Row
 
 
-@dataclass(frozen=True)
-class Rewriting:
-    """The times that one user's texts were refined and drafted anew."""
-
-    refinements: int = 0
-    redrafts: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.refinements + self.redrafts
-
-
 def votes_of(record: ItemRecord) -> tuple[GateRecord, ...]:
     """The votes that a stage's record keeps; none of a stage without gates."""
     votes: tuple[GateRecord, ...] = getattr(record, "gate_records", ())
     return votes
-
-
-def rewritings(records: Iterable[ItemRecord]) -> dict[str, Rewriting]:
-    """Return by user how often texts were rewritten, for records of a stage with gates."""
-    found: dict[str, Rewriting] = {}
-    for record in records:
-        votes = votes_of(record)
-        if votes:
-            found[record.item_id] = _rewriting(votes)
-    return found
-
-
-def _rewriting(votes: Sequence[GateRecord]) -> Rewriting:
-    # The greatest numbers are taken rather than counted: a text that was rewritten at once has no votes of its own.
-    refined = Counter[tuple[str, int]]()
-    drafted = Counter[str]()
-    for vote in votes:
-        refined[vote.item_id, vote.draft] = max(refined[vote.item_id, vote.draft], vote.refinement)
-        drafted[vote.item_id] = max(drafted[vote.item_id], vote.draft)
-    return Rewriting(refined.total(), drafted.total())
 
 
 class Gates:

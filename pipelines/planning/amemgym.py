@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from assets.amemgym.audits.rates import decoys_sentence
 from assets.recipe.amemgym import AMemGymRecipe
+from validation.amemgym.report.gates import decoys_sentence
 
 # What the paper says of one user of base with gpt-4.1 (App. C.2).
 PAPER = "The paper's: 140 K input and 15.2 K output tokens, $0.40 with gpt-4.1 (App. C.2)."

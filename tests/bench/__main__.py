@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.table import Table
 
 from assets.llm.ports import ModelRequest
-from assets.recipe.policies import ANSWER_GATES, GatePolicy
 from pipelines.embedded.bank import model_name
 from pipelines.home import home
 from pipelines.resources.cache.reply_cache import CachedModel, open_replies
@@ -38,9 +37,9 @@ PLAIN_FIELDS = (
 )
 PLAIN = tuple(word for field in PLAIN_FIELDS for word in ("--set", field))
 POLICIES = (
-    ("plain gates", PLAIN, GatePolicy(votes=1, votes_needed=1, unexposed=False, reverse=False)),
-    ("the paper's gates and the audit", ("--set", "gates.policy=paper", "--set", "noise_share=0"), GatePolicy(policy="paper")),
-    ("all gates and audit", (), GatePolicy()),
+    ("plain gates", PLAIN),
+    ("the paper's gates and the audit", ("--set", "gates.policy=paper", "--set", "noise_share=0")),
+    ("all gates and audit", ()),
 )
 SPEED_CALLS = 3000
 
@@ -136,16 +135,13 @@ def small_request(number: int) -> ModelRequest:
 
 
 def tokens(folder: Path) -> list[Row]:
-    """Calls and tokens per base user by policy of the gates, on the embedded model; errors of a judge that errs 5 %."""
+    """Calls and tokens per base user by policy of the gates, on the embedded model."""
     rows: list[Row] = []
-    for name, words, policy in POLICIES:
+    for name, words in POLICIES:
         run = generate(folder / name.replace(" ", "-"), "base", *words)
         given, got = run.tokens_per_user()
         rows += [(f"calls per base user, {name}", run.calls_per_user(), "")]
         rows += [(f"tokens in per base user, {name}", given / 1000, "K"), (f"tokens out, {name}", got / 1000, "K")]
-        for kind, gates in (("query", ("exposure",)), ("answer", ANSWER_GATES if policy.reverse else ANSWER_GATES[:1])):
-            wrong = policy.false_accept(dict.fromkeys(gates, 0.05))
-            rows += [(f"wrong {kind} accepted in the end if 5 % of readings accept it, {name}", 100 * wrong, "%")]
         rows += [(f"base on the embedded model, {name}: wall", run.seconds, "s"), ("peak memory", run.megabytes, "MB")]
     return rows
 

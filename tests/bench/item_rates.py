@@ -23,7 +23,6 @@ from assets.amemgym.answers.gates import choice_gate, choose_answers, recover_va
 from assets.amemgym.answers.stage import ANSWERS
 from assets.amemgym.audits.decoys import judge_decoys
 from assets.amemgym.audits.labelled_probes import answer_items, query_items
-from assets.amemgym.audits.rates import GateErrors
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.events import EVENTS
 from assets.amemgym.questions import QUESTIONS
@@ -45,7 +44,7 @@ from tests.support.honest_replies import material, situations_of, telling
 from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
-from validation.amemgym.report.gates import promised_rates
+from validation.amemgym.report.gates import GateErrors
 
 Again = Literal["never", "in the same words", "always"]
 AGAIN: tuple[Again, ...] = ("never", "in the same words", "always")
@@ -242,7 +241,6 @@ class ItemRate:
     gate: str
     items: int
     accepted: int
-    promised: float
     decoys: Estimate
 
     @property
@@ -259,12 +257,11 @@ async def item_rates(users: Sequence[AuditedUser], judge: ErringJudge, *, items:
         accepted["exposure"] += await accepted_queries(user, judge, items=items)
         accepted["recovery and choice"] += await accepted_answers(user, judge, items=items)
     lines = list(errors.rates())
-    promised = promised_rates(lines, list(errors.of_readings()), policy=users[0].recipe.gates)
     decoys = {line.gate: line.share for line in lines if line.error == "false_accept" and not line.kind}
     found: list[ItemRate] = []
     for gate in GATES:
         own = accepted[gate]
-        found.append(ItemRate(judge.rate, judge.again, gate, len(own), sum(own), promised[gate], decoys[gate]))
+        found.append(ItemRate(judge.rate, judge.again, gate, len(own), sum(own), decoys[gate]))
     return found
 
 
@@ -275,7 +272,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="decides which readings err")
     given = parser.parse_args()
     users = made_users(bench_recipe(cast(int, given.users)))
-    table = Table("readings that err", "the same again", "gate", "really accepted", "if independent", "decoys accepted")
+    table = Table("readings that err", "the same again", "gate", "really accepted", "decoys accepted")
     found: list[ItemRate] = []
     for rate in RATES:
         for again in AGAIN:
@@ -283,7 +280,7 @@ def main() -> None:
             found += asyncio.run(item_rates(users, judge, items=cast(int, given.items)))
     for line in found:
         real = f"{percent(line.real)} of {line.items}"
-        table.add_row(f"{line.rate:.0%}", line.again, line.gate, real, percent(line.promised), percents(line.decoys))
+        table.add_row(f"{line.rate:.0%}", line.again, line.gate, real, percents(line.decoys))
     Console(width=120).print(table)
     rows: list[dict[str, Any]] = []
     for line in found:

@@ -9,11 +9,10 @@ from typing import cast
 import pytest
 
 from assets.amemgym.answers.stage import ANSWERS
-from assets.amemgym.audits.rates import GateErrors, gate_error_rates, recovery_rates
 from assets.amemgym.audits.stage import AUDITS, audit_user
 from assets.amemgym.events import EVENTS
 from assets.amemgym.questions import QUESTIONS
-from assets.amemgym.records.audit import Decoy, UserAudit
+from assets.amemgym.records.audit import DIRECTIONS, Decoy, UserAudit
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import AnswerSet
 from assets.amemgym.records.state import SessionSet, StateSchema, StateTrajectory
@@ -33,6 +32,7 @@ from tests.support.coroutines import run
 from tests.support.run_contexts import DictRecordCache, materialized
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.small import small_recipe
+from validation.amemgym.report.gates import GateErrors
 
 POLICIES = {
     votes: {"votes": votes, "votes_needed": votes, "unexposed": False, "consistency": False, "texts_per_call": 1}
@@ -119,11 +119,15 @@ def truth(reliable: UserAudit, parts: Parts, *, rate: float) -> dict[tuple[str, 
     return {error: mean(chances) for error, chances in wrong.items()}
 
 
-def reading_rates(audits: Sequence[UserAudit]) -> dict[tuple[str, str], Estimate]:
+def count_errors(audits: Sequence[UserAudit]) -> GateErrors:
     errors = GateErrors()
     for audit in audits:
         errors.add(audit)
-    return {(line.gate, line.error): line.share for line in errors.of_readings()}
+    return errors
+
+
+def reading_rates(audits: Sequence[UserAudit]) -> dict[tuple[str, str], Estimate]:
+    return {(line.gate, line.error): line.share for line in count_errors(audits).of_readings()}
 
 
 def by_chance(audits: Sequence[UserAudit], reliable: UserAudit) -> list[UserAudit]:
@@ -162,7 +166,7 @@ def test_a_wrong_item_is_accepted_as_often_as_any_of_its_texts(
             if decoy.gate == "exposure" and not decoy.right:
                 chance = accepted_by_votes(accepting(decoy, "exposure", rate, options), GatePolicy.model_validate(gates))
                 refused[decoy.item] = refused.get(decoy.item, 1.0) * (1 - chance)
-        found = {(line.gate, line.error): line.share for line in gate_error_rates(reading(rate, votes)) if not line.kind}
+        found = {(line.gate, line.error): line.share for line in count_errors(reading(rate, votes)).rates() if not line.kind}
         share = found["exposure", "false_accept"]
         assert share.low is not None
         assert share.high is not None
@@ -215,9 +219,13 @@ def test_a_pair_is_lost_by_chance_seldom_and_found_again_when_read_again(parts: 
         )
         for sample in range(20)
     ]
-    for line in recovery_rates([audit.model_copy(update={"user_id": str(n)}) for n, audit in enumerate(made)]):
-        if not line.user_id:
-            assert line.share.low is not None
-            assert line.share.high is not None
-            assert line.items == 160
-            assert line.share.low <= 1 - rate <= line.share.high
+    for direction in DIRECTIONS:
+        share = UserShare()
+        for audit in made:
+            first = [one for one in audit.judgements if (one.probe, one.sample) == (direction, 0)]
+            share.add(sum(one.chosen == one.expected for one in first), len(first))
+        recovered = share.estimate()
+        assert recovered.low is not None
+        assert recovered.high is not None
+        assert share.items == 160
+        assert recovered.low <= 1 - rate <= recovered.high

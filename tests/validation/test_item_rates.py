@@ -1,4 +1,4 @@
-"""The rate of wrong items that decoys show is the real one, also where readings err together and no promise holds."""
+"""The rate of wrong items that decoys show is the real one, also where readings err together."""
 
 import asyncio
 
@@ -15,6 +15,5 @@ def test_decoys_show_the_real_rate_where_a_judge_misreads_the_same_text_again() 
     assert abs(apart.real - 0.28) < 0.2
     assert abs(alike.real - 0.28) < 0.2
     assert abs(together.real - 0.83) < 0.15
-    assert together.promised < 0.5 < together.real
     assert together.decoys.value is not None
     assert abs(together.decoys.value - together.real) < 0.35

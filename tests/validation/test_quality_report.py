@@ -181,13 +181,6 @@ def test_the_leaks_of_first_drafts_and_of_finished_queries_are_reported() -> Non
     assert leaks.queries == 4
 
 
-def test_the_report_says_what_a_judge_that_guesses_would_accept() -> None:
-    report = report_of(scenario.recipe(gates={"policy": "paper"}), FinishedUser(scenario.episode()))
-    assert report.guessing.keys() == {"exposure", "recovery"}
-    assert 0.5 < report.guessing["exposure"] < 1
-    assert report_of(scenario.recipe(), FinishedUser(scenario.episode())).guessing["exposure"] < 0.01
-
-
 def test_the_items_that_judges_missed_are_shown_with_their_text() -> None:
     audit = UserAudit(user_id=USER_ID, judgements=(judged("q01-c1", "q01-c1"), judged("q01-c3", None)))
     (line,) = counted(audit).lines()

@@ -30,10 +30,8 @@ from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord, ItemFailed
 from assets.records.flat_tables import preview_rows
-from assets.reporting.asset_description import AssetDescription, Metadata
-from assets.reporting.histogram import histogram, rounded_mean
+from assets.reporting.asset_description import AssetDescription
 from assets.text.text_checks import blocking_faults, near_duplicates
-from assets.text.words import count_tokens
 
 GatedAnswer = tuple[Gate[AnswerSubject], GateAttempt]
 
@@ -174,26 +172,6 @@ def _in_shuffled_order(asked: QuestionVariants, answers: Sequence[str], trajecto
     return QuestionAnswers(question_id=question_id, choices=tuple(choices), golden=golden)
 
 
-def summarize_answers(sets: Sequence[AnswerSet]) -> Metadata:
-    """Return how many options, how long (39 to 98 tokens in the paper), and how many of them a user lives through."""
-    tokens: list[int] = []
-    lived: list[bool] = []
-    options: list[int] = []
-    for answer_set in sets:
-        for question in answer_set.questions:
-            options.append(len(question.choices))
-            for choice in question.choices:
-                tokens.append(count_tokens(choice.answer))
-                lived.append(choice.type == "experience")
-    return {
-        "answers": len(tokens),
-        "lengths": histogram(tokens, unit="tokens"),
-        "mean_tokens": rounded_mean(tokens),
-        "lived_through": rounded_mean(lived),
-        "options_per_question": rounded_mean(options),
-    }
-
-
 def _readings(recipe: AMemGymRecipe, gate: str) -> float:
     """Return the calls in which the gate's judges read every answer; answers share them."""
     options = recipe.balanced_options or recipe.min_variants_per_question
@@ -227,6 +205,5 @@ ANSWERS = Stage(
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "
         "it and chose it for the variant (paper section 3.1, App. C.3). The golden choice of every period is stored by id.",
         rows=preview_rows("questions.choices", "question=question_id variant=state type answer"),
-        summary=summarize_answers,
     ),
 )

@@ -16,7 +16,6 @@ from assets.amemgym.answers.gates import (
     chosen_options,
     recover_variants,
 )
-from assets.amemgym.audits.rates import DIRECTIONS
 from assets.amemgym.audits.user_parts import (
     PAIR_DRAFT,
     QUERY_DRAFT,
@@ -25,7 +24,7 @@ from assets.amemgym.audits.user_parts import (
     AuditedUser,
     by_source,
 )
-from assets.amemgym.records.audit import Guess, Judgement, QueryReading, Recovery
+from assets.amemgym.records.audit import DIRECTIONS, Guess, Judgement, QueryReading, Recovery
 from assets.amemgym.records.question import AnswerChoice
 from assets.amemgym.records.state import select_values, without
 from assets.amemgym.session_queries.exposure_gate import QUERIES_OF_ONE_PERIOD, Choices, queries_per_call

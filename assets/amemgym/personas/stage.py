@@ -1,6 +1,6 @@
 """Stage 1: N personas and a reserve, drawn from the pool by seeded rank (section 3.1, user profile sampling)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assets.amemgym.personas.pool_files import pool_files
 from assets.amemgym.personas.sampling import sample_personas
@@ -9,8 +9,7 @@ from assets.engine.stage import Stage
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.loading import Unit
 from assets.records.flat_tables import preview_rows
-from assets.reporting.asset_description import AssetDescription, Metadata
-from assets.reporting.histogram import histogram, rounded_mean
+from assets.reporting.asset_description import AssetDescription
 
 
 def draw_unit(recipe: AMemGymRecipe, unit: Unit) -> Iterator[tuple[int, Persona]]:
@@ -25,20 +24,6 @@ def draw_unit(recipe: AMemGymRecipe, unit: Unit) -> Iterator[tuple[int, Persona]
     yield from zip(unit.positions, drawn, strict=True)
 
 
-def summarize_personas(personas: Sequence[Persona]) -> Metadata:
-    """Return the ages, and how many occupations there are."""
-    ages: list[int] = []
-    occupations: set[str] = set()
-    for persona in personas:
-        ages.append(persona.age)
-        occupations.add(persona.occupation)
-    return {
-        "ages": histogram(ages, unit="years"),
-        "mean_age": rounded_mean(ages),
-        "occupations": len(occupations),
-    }
-
-
 PERSONAS = Stage(
     name="personas",
     record=Persona,
@@ -49,6 +34,5 @@ PERSONAS = Stage(
         "cannot be finished (paper section 3.1). The sample is the same whatever the order of the pool's files.",
         rows=preview_rows("", "age sex occupation city hobbies=hobbies_and_interests_list persona"),
         kinds=("duckdb",),
-        summary=summarize_personas,
     ),
 )

@@ -9,6 +9,7 @@ from assets.records.base import Name, Record
 from assets.records.estimate import Estimate
 
 Recovery = Literal["state_from_answer", "answer_from_state"]
+DIRECTIONS: tuple[Recovery, ...] = ("state_from_answer", "answer_from_state")
 Guess = Literal["options_only", "question_only", "profile_only"]
 Probe = Literal[Recovery, Guess]
 
@@ -90,20 +91,4 @@ class JudgeErrorRate(Record):
     error: Literal["false_accept", "false_reject"]
     readings: int
     errors: int
-    share: Estimate
-
-
-class RecoveryRate(Record):
-    """The rate at which judges recovered items, in one direction: of all users, or of one user's question.
-
-    The rate over all users has neither user nor question. Only the first sample of an item counts: an item is asked
-    again only where a judge missed it, so that later samples would bias the rate.
-    """
-
-    probe: Recovery
-    user_id: str
-    question_id: str
-    items: int
-    recovered: int
-    cannot_tell: int
     share: Estimate

@@ -227,7 +227,6 @@ class QualityReport(Record):
 
     `golden_changes` is the share of (question, period) pairs whose golden answer differs from the period before.
     `writer` and `judges` name models; of a model that is a local file, only its file's name.
-    `guessing`: by the gates of an item, how often a wrong one would be accepted in the end if the judge guessed.
     `ceiling` is what an assistant with perfect memory scores, by the judges of the audit; None: no audit was made.
     """
 
@@ -250,18 +249,8 @@ class QualityReport(Record):
     gate_errors: tuple[GateErrorRate, ...] = ()
     decoys: str = Field(default="", description="how many decoys there are, and the least that they can show")
     judge_errors: tuple[JudgeErrorRate, ...] = Field(default=(), description="of single readings, on decoys")
-    promised: dict[str, float] = Field(
-        default_factory=dict[str, float],
-        description="false accepts of an item, by its gates, if readings erred independently and as often as on decoys",
-    )
-    guessing: dict[str, float] = Field(
-        default_factory=dict[str, float], description="false accepts of an item if the judge guessed, by its gates"
-    )
     unfit_judges: str = Field(default="", description="why judges give no verdict: they did not tell decoys from right texts")
     leaks: LeakLine | None = Field(default=None, description="what queries tell beside their labels")
-    calls_per_item: dict[str, float] = Field(
-        default_factory=dict[str, float], description="readings and rewritings per accepted item, by gate"
-    )
     shortcuts: tuple[ShortcutLine, ...] = ()
     difficulty: tuple[DifficultyLine, ...] = Field(default=(), description="how much of the set a memory needs")
     texts: tuple[TextLine, ...] = Field(default=(), description="how many texts fail each check of their words and form")

@@ -2,7 +2,6 @@
 
 import asyncio
 from calendar import SATURDAY
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
@@ -55,10 +54,8 @@ from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe, calls_for_changes, values_apart
 from assets.records.base import GateRecord
 from assets.records.flat_tables import preview_rows
-from assets.reporting.asset_description import AssetDescription, Metadata
-from assets.reporting.histogram import histogram, rounded_mean
+from assets.reporting.asset_description import AssetDescription
 from assets.text.text_checks import blocking_faults
-from assets.text.words import count_tokens
 
 REWRITTEN_QUERIES = 0.1  # of all: 6.2 of a base user's 60, as measured in planning's defaults
 NOISE_PER_CALL = 8  # messages of several periods, which a writer varies better side by side
@@ -309,28 +306,6 @@ def initial_days(recipe: AMemGymRecipe, *, count: int, user_id: str) -> list[dat
     return [workdays[slot // SLOTS_PER_DAY] for slot in sorted(slots)]
 
 
-def summarize_sessions(sets: Sequence[SessionSet]) -> Metadata:
-    """Return how many sessions, of which kinds, how long their queries are (13 to 32 tokens in the paper), and how many values
-    one exposes.
-    """
-    tokens: list[int] = []
-    values: list[int] = []
-    kinds = Counter[str]()
-    for session_set in sets:
-        for session in session_set.sessions:
-            tokens.append(count_tokens(session.query))
-            kinds[session.kind] += 1
-            if not session.is_noise:
-                values.append(len(session.exposed_states))
-    return {
-        "sessions": len(tokens),
-        **{f"noise_{kind}": count for kind, count in sorted(kinds.items()) if kind != "tells"},
-        "lengths": histogram(tokens, unit="tokens"),
-        "mean_tokens": rounded_mean(tokens),
-        "values_per_session": rounded_mean(values),
-    }
-
-
 def _initial_calls(recipe: AMemGymRecipe) -> float:
     """Once for all initial states, or for each group where the recipe wants fewer in a query."""
     if not values_apart(recipe):
@@ -390,6 +365,5 @@ SESSION_QUERIES = Stage(
         description="The first utterance of every session, from which the assistant can learn the state (paper section 3.1, "
         "App. C.3). Each passed a gate in which a judge read the values back out of it.",
         rows=preview_rows("periods.sessions", "period=index time=session_time kind query exposes=exposed_states"),
-        summary=summarize_sessions,
     ),
 )

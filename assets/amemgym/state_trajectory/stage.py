@@ -6,15 +6,13 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-import dagster as dg
-
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.state import StateSchema, StateTrajectory, StateUpdate, TrajectoryPeriod, select_values
 from assets.amemgym.rewriting import rewrite_text
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.constraints import PeriodConstraints, TrajectoryConstraints
 from assets.amemgym.state_trajectory.days import change_days, period_dates, with_weekday
-from assets.amemgym.state_trajectory.quality import change_counts, earlier_values, ping_pongs
+from assets.amemgym.state_trajectory.quality import earlier_values
 from assets.amemgym.state_trajectory.story_reading import (
     StoryReader,
     StoryText,
@@ -33,8 +31,7 @@ from assets.llm.structured_output import PROSE, ReplySchema, ask_structured, obj
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord
 from assets.records.flat_tables import preview_rows
-from assets.reporting.asset_description import AssetDescription, Metadata
-from assets.reporting.histogram import histogram, rounded_mean
+from assets.reporting.asset_description import AssetDescription
 from assets.text.calendar_words import WEEKDAYS
 from assets.text.text_checks import TextInContext, faults
 from prompts.catalogue import load_prompt
@@ -269,27 +266,6 @@ def changes_in_prompt(period: TrajectoryPeriod, schema: StateSchema) -> dict[str
     return changes
 
 
-def summarize_trajectories(trajectories: Sequence[StateTrajectory]) -> Metadata:
-    """Return how the states move, and one user's states as a picture."""
-    counts: list[int] = []
-    per_period: list[int] = []
-    returns = 0
-    for trajectory in trajectories:
-        counts.extend(change_counts(trajectory.periods).values())
-        per_period.extend(len(period.updates) for period in trajectory.periods[1:])
-        returns += len(ping_pongs(trajectory.periods))
-    numbers: dict[str, int | float | str] = {
-        "updates": sum(counts),
-        "updates_per_period": rounded_mean(per_period),
-        "unmoved_variables": counts.count(0),
-        "returns": returns,
-        "changes_per_variable": histogram(counts, unit="changes"),
-    }
-    if not trajectories:
-        return numbers
-    return {**numbers, "life": dg.MetadataValue.md(trajectory_markdown(trajectories[0]))}
-
-
 def _story_votes(recipe: AMemGymRecipe) -> float:
     """Return the votes on all summaries, and on the events of the next stage, which asks the same prompt."""
     if not recipe.gates.consistency:
@@ -324,6 +300,6 @@ STATE_TRAJECTORY = Stage(
         "C.3): the truth that sessions reveal and answers need. Each change has its day. No state holds two values that "
         "exclude each other.",
         rows=preview_rows("periods.updates", "period=index day variable old new summary"),
-        summary=summarize_trajectories,
+        picture=trajectory_markdown,
     ),
 )

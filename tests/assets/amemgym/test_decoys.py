@@ -89,7 +89,7 @@ def guessing(request: ModelRequest) -> object:
 
 
 @pytest.mark.slow  # six hundred items are read
-def test_the_false_accepts_of_a_judge_that_guesses_are_those_that_the_report_foretells() -> None:
+def test_the_false_accepts_of_a_judge_that_guesses_are_those_that_chance_foretells() -> None:
     wrong: list[bool] = []
     for seed in range(6):
         audit = run(audit_user(*parts(), recipe=guessed(seed), model=ScriptedModel({CHECK: [guessing], CHOOSE: [guessing]})))
@@ -100,7 +100,7 @@ def test_the_false_accepts_of_a_judge_that_guesses_are_those_that_the_report_for
         wrong += items.values()
     # Of four options and "none"; in every second text the right one is taken out.
     chance = (((1 / 5) ** 2 + (1 / 4) ** 2) / 2) ** 0.5
-    foretold = guessed(0).gates.false_accept({"recovery": chance, "choice": chance})
+    foretold = 1 - (1 - chance**2) ** guessed(0).gates.texts
     assert len(wrong) == 6 * 100
     assert abs(sum(wrong) / len(wrong) - foretold) < 4 * (foretold * (1 - foretold) / len(wrong)) ** 0.5
 

@@ -1,7 +1,5 @@
 """A gate's policy is the paper's or one's own, and none that contradicts itself."""
 
-import math
-
 import pytest
 
 from assets.recipe.policies import PAPER, GatePolicy
@@ -28,16 +26,7 @@ def test_a_policy_that_contradicts_itself_is_refused(fields: dict[str, object], 
         GatePolicy.model_validate(fields)
 
 
-def test_false_accepts_add_up_over_all_texts_of_an_item() -> None:
-    paper = GatePolicy(policy="paper")
-    assert paper.texts == 8
-    assert math.isclose(paper.false_accept({"exposure": 1 / 3}), 1 - (2 / 3) ** 8)
-    two_of_two = GatePolicy()
-    assert math.isclose(two_of_two.false_accept({"exposure": 0.2}), 1 - (1 - 0.2**2) ** 8)
-
-
 def test_the_choice_gate_takes_one_vote_less_than_recovery_before_it() -> None:
     assert (GatePolicy().votes_for("recovery"), GatePolicy().votes_for("choice")) == ((2, 2), (1, 1))
     assert GatePolicy(votes=3).votes_for("choice") == (2, 1)
     assert GatePolicy(votes=1, votes_needed=1).votes_for("choice") == (1, 1)
-    assert math.isclose(GatePolicy().false_accept({"recovery": 0.2, "choice": 0.2}), 1 - (1 - 0.2**3) ** 8)

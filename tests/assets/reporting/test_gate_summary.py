@@ -1,8 +1,8 @@
-"""What it took to pass the gates, told by gate and by user."""
+"""What it took to pass the gates, told by gate."""
 
 from assets.amemgym.records.question import AnswerSet
 from assets.records.base import GateRecord
-from assets.reporting.gate_summary import Rewriting, gate_rows, rewritings
+from assets.reporting.gate_summary import gate_rows
 from tests.support import gate_votes, scenario
 
 
@@ -36,10 +36,6 @@ HARD = answers(
 EASY = answers("easy", vote("a"), vote("b"))
 
 
-def test_refinements_and_redrafts_are_counted_by_user_also_where_a_text_was_never_read() -> None:
-    assert rewritings([HARD, EASY]) == {"hard": Rewriting(refinements=4, redrafts=1), "easy": Rewriting()}
-
-
 def test_each_gate_tells_what_its_items_took_and_whom_it_cost() -> None:
     lost = gate_votes.failure(gate_records=(vote("a", accepted=False),))
     assert gate_rows([HARD, EASY], [lost]) == [
@@ -56,5 +52,4 @@ def test_each_gate_tells_what_its_items_took_and_whom_it_cost() -> None:
 
 
 def test_a_stage_without_gates_has_nothing_to_tell() -> None:
-    assert rewritings([scenario.profile()]) == {}
     assert gate_rows([scenario.profile()], []) == []

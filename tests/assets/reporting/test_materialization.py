@@ -13,7 +13,6 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.materialization import SUMMARIZED, first_records, stage_metadata
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult
-from assets.llm.usage import Usage
 from assets.reporting.asset_description import IN_PLACE, AssetDescription, Row, preview
 from tests.support.run_contexts import materialized, run_context
 from tests.support.scripted_model import ScriptedModel, reply
@@ -42,33 +41,21 @@ def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies
     assert shown["users"] == 2
     further = detail(shown)
     assert shown["calls"] == int(further["calls from cache"]) + sum(work.calls for work in result.meter.items.values()) > 0
-    assert [further[name] for name in ("users replaced", "refinements", "redrafts")] == ["0", "0", "0"]
+    assert further["users replaced"] == "0"
     assert shown["cost_usd"] == "unknown"
     assert persona(0).user_id in shown["details"].md_str
     assert persona(0).user_id not in shown["preview"].md_str
     assert "| exposure |" in shown["gates"].md_str
     assert (Path(further["snapshots in"]) / further["snapshot"]).is_dir()
-    assert "most refined users" not in shown["details"].md_str
 
 
 def test_few_keys_stand_apart_and_only_what_moves_is_a_number_to_plot(tmp_path: Path) -> None:
     shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
     result = materialized(shop, recipe, *CHAIN)["state_trajectory"]
     trajectories = first_records(shop.snapshots, result, STATE_TRAJECTORY.record)
-    described = STATE_TRAJECTORY.description
-    shown = stage_metadata(result, description=described, records=trajectories, stored_at="here")
+    shown = stage_metadata(result, description=STATE_TRAJECTORY.description, records=trajectories, stored_at="here")
     assert list(shown) == ["users", "calls", "cost_usd", "seconds", "gates", "example", "preview", "life", "details"]
     assert {name for name, value in shown.items() if isinstance(value, (int, float))} <= {*list(shown)[:4]}
-    assert {name.replace("_", " ") for name in described.summary(trajectories)} - {"life"} <= set(detail(shown))
-
-
-def test_the_slowest_users_come_first_and_fit_in_place(tmp_path: Path) -> None:
-    shop, recipe = run_context(tmp_path, ScriptedModel()), small_recipe()
-    result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
-    result.meter.items.update({f"{number:036}": Usage(calls=9, seconds=float(number)) for number in range(20)})
-    table = told(tmp_path, result, USER_PROFILES)["details"].md_str.partition("**slowest users**\n\n")[2].partition("\n\n")[0]
-    assert [line.split(" | ")[0][-2:] for line in table.splitlines()[2:]] == ["19", "18", "17", "16", "15"]
-    assert len(table) < IN_PLACE
 
 
 def test_a_preview_stands_in_place_and_names_no_user_by_a_long_id() -> None:
@@ -96,4 +83,3 @@ def test_no_more_users_are_read_back_than_are_surveyed(tmp_path: Path) -> None:
     result = materialized(shop, recipe, USER_PROFILES)["user_profiles"]
     records = first_records(shop.snapshots, result, USER_PROFILES.record)
     assert [record.item_id for record in records] == [persona(number).user_id for number in range(SUMMARIZED)]
-    assert detail(told(tmp_path, result, USER_PROFILES))["summarized users"] == str(SUMMARIZED)

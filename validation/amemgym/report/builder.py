@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from assets.amemgym.audits.judgements import GUESSES
-from assets.amemgym.audits.rates import GateCalls, GateErrors, decoys_sentence, unfit_judges
 from assets.amemgym.audits.stage import AUDITS
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.records.audit import UserAudit
@@ -18,7 +17,7 @@ from assets.reporting.gate_summary import Gates, votes_of
 from validation.amemgym.report.balance import MovementCounter
 from validation.amemgym.report.contents import FactCounter, Population, parity_lines
 from validation.amemgym.report.diversity import Embeddings, QuestionSample, diversity, question_embeddings, shared_name
-from validation.amemgym.report.gates import GuessCounter, LeakCounter, promised_rates
+from validation.amemgym.report.gates import GateErrors, LeakCounter, decoys_sentence, unfit_judges
 from validation.amemgym.report.recovery import RecoveryCounter
 from validation.amemgym.shortcuts.baselines import ShortcutBaselines
 from validation.amemgym.shortcuts.difficulty import DifficultyCounter
@@ -60,13 +59,11 @@ class QualityReportBuilder:
         self._facts = FactCounter()
         self._population = Population()
         self._gates = Gates()
-        self._calls = GateCalls()
         self._errors = GateErrors()
         self._shortcuts = ShortcutBaselines(recipe)
         self._difficulty = DifficultyCounter(recipe)
         self._recovery = RecoveryCounter()
         self._leaks = LeakCounter()
-        self._guesses = GuessCounter(recipe)
         self._movement = MovementCounter()
         self._questions = QuestionSample(recipe, users=users)
         self._texts = TextCounter(recipe)
@@ -84,10 +81,8 @@ class QualityReportBuilder:
         self._movement.add(episode)
         self._questions.add(episode)
         self._texts.add(episode)
-        self._guesses.add(episode)
         self._difficulty.add(episode)
         self._gates.add(user.votes)
-        self._calls.add(user.votes)
         self._leaks.add_votes(user.votes)
         self._shortcuts.add(episode, user.audit.judgements if user.audit else ())
         if user.audit:
@@ -127,10 +122,7 @@ class QualityReportBuilder:
             gate_errors=gate_errors,
             decoys=decoys_sentence(recipe) if gate_errors else "",
             judge_errors=judge_errors,
-            promised=promised_rates(gate_errors, judge_errors, policy=recipe.gates),
-            guessing=self._guesses.rates(),
             leaks=self._leaks.line(),
-            calls_per_item={str(gate): calls for gate, calls in self._calls.per_item().items()},
             shortcuts=self._shortcuts.lines(),
             difficulty=self._difficulty.lines(),
             texts=tuple(self._texts.lines()),

@@ -14,7 +14,6 @@ from assets.amemgym.audits.given_texts import (
     judge_queries,
     judge_summaries,
 )
-from assets.amemgym.audits.rates import GateErrors, unfit_judges
 from assets.amemgym.audits.stage import AUDITS, audit_user
 from assets.amemgym.audits.user_parts import AuditedUser
 from assets.amemgym.episode_parts import named_once, parts_of
@@ -31,6 +30,7 @@ from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Failure, ItemFailed, ItemRecord
 from validation.amemgym.report.diversity import shared_name
+from validation.amemgym.report.gates import GateErrors, unfit_judges
 from validation.finished_items import ITEMS_AT_ONCE, only_items
 from validation.report.asset import report_on
 from validation.report.validation import Validation
@@ -113,10 +113,7 @@ async def report_on_given(
     users = GivenUsers(run_context, recipe, records, voted_stages=JUDGED if data.gates and not unfit else ())
     made, more = await report_on(users, validation, project=project)
     report = cast(QualityReport, made)
-    known: dict[str, object] = {
-        "judges": report.judges if data.judged else (),
-        "guessing": report.guessing if data.gates else {},
-    }
+    known: dict[str, object] = {"judges": report.judges if data.judged else ()}
     names = {episode.user_id: episode.user_profile.name for episode in data.episodes}
     if report.ceiling_sample and not data.writer:
         known["ceiling_sample"] = report.ceiling_sample.model_copy(update={"by": "unknown"})

@@ -1,7 +1,7 @@
 """Show AMemGym's quality report: as a page, as metadata in the Dagster UI, and as the check of its shortcut baselines."""
 
 from collections.abc import Iterable
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def quality_metadata(report: QualityReport) -> dict[str, Any]:
     metadata["difficulty"] = _table(map(_difficulty_row, report.difficulty))
     metadata["text_faults"] = _table([_text_row(line) for line in report.texts if line.faulty])
     metadata["paper"] = _table(map(_parity_row, report.parity))
-    metadata["gates"] = _table(map(partial(_gate_row, report), report.gates))
+    metadata["gates"] = _table(map(_gate_row, report.gates))
     metadata["gate_errors"] = _table([_error_row(line) for line in report.gate_errors if not line.kind])
     return metadata
 
@@ -133,7 +133,7 @@ def _text_row(line: TextLine) -> Row:
     return {"texts": line.text, "should": line.truth, "fail": line.faulty, "of": line.texts}
 
 
-def _gate_row(report: QualityReport, line: GateLine) -> Row:
+def _gate_row(line: GateLine) -> Row:
     # Short heads, because the panel that shows the table is narrow.
     return {
         "gate": line.gate,
@@ -141,7 +141,7 @@ def _gate_row(report: QualityReport, line: GateLine) -> Row:
         "at once": line.passed_at_once,
         "refined": line.passed_after_refining,
         "redrafted": line.passed_after_redrafting,
-        "calls each": f"{report.calls_per_item.get(line.gate, 0):.2f}",
+        "readings": line.readings,
     }
 
 

@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from assets.amemgym.audits.rates import DIRECTIONS
-from assets.amemgym.records.audit import Judgement, Probe, Recovery, UserAudit
+from assets.amemgym.records.audit import DIRECTIONS, Judgement, Probe, Recovery, UserAudit
 from assets.amemgym.records.episode import Episode, EpisodeQuestion
 from assets.amemgym.records.report import CeilingSample, RecoveryLine, WorstItem
 from assets.recipe.amemgym import AMemGymRecipe

@@ -1,4 +1,4 @@
-"""Rates of the audit: what is counted, and intervals that know how few users there are."""
+"""How often gates err on decoys: what is counted, and intervals that know how few users there are."""
 
 from collections.abc import Iterable
 
@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.amemgym.audits.rates import GateCalls, GateErrors, decoys_sentence, gate_error_rates, recovery_rates
-from assets.amemgym.records.audit import Decoy, Judgement, UserAudit
+from assets.amemgym.records.audit import Decoy, GateErrorRate, UserAudit
 from assets.recipe.policies import decoys_per_user
-from assets.records.base import GateRecord
 from assets.records.estimate import Estimate
 from assets.reporting.statistic import UserShare
 from tests.support.small import small_recipe
+from validation.amemgym.report.gates import GateErrors, decoys_sentence
 
 
 def decoy(
@@ -33,8 +32,11 @@ def decoy(
     )
 
 
-def judgement(chosen: str | None, *, question: str = "q01", sample: int = 0) -> Judgement:
-    return Judgement(probe="state_from_answer", question_id=question, period=0, expected="c1", chosen=chosen, sample=sample)
+def rates_of(*audits: UserAudit) -> list[GateErrorRate]:
+    errors = GateErrors()
+    for audit in audits:
+        errors.add(audit)
+    return list(errors.rates())
 
 
 def test_a_gate_errs_by_accepting_a_wrong_label_and_by_refusing_a_right_one() -> None:
@@ -54,7 +56,7 @@ def test_a_gate_errs_by_accepting_a_wrong_label_and_by_refusing_a_right_one() ->
             decoy("nearest_variant", right=False, accepted=False, gate="recovery"),
         ),
     )
-    told = {(line.gate, line.error, line.kind): line for line in gate_error_rates([first, second])}
+    told = {(line.gate, line.error, line.kind): line for line in rates_of(first, second)}
     assert {key: (line.errors, line.decoys, line.readings) for key, line in told.items()} == {
         ("exposure", "false_accept", ""): (1, 2, 4),
         ("exposure", "false_accept", "old_value"): (1, 2, 3),
@@ -69,7 +71,7 @@ def test_a_gate_errs_by_accepting_a_wrong_label_and_by_refusing_a_right_one() ->
 
 def test_an_item_is_falsely_accepted_when_any_of_its_texts_is() -> None:
     texts = [decoy("old_value", right=False, accepted=place == 7, place=place) for place in range(8)]
-    whole, kind = gate_error_rates([UserAudit(user_id="a", decoys=tuple(texts))])
+    whole, kind = rates_of(UserAudit(user_id="a", decoys=tuple(texts)))
     assert whole.errors == 1
     assert whole.decoys == 1
     assert kind.errors == 1
@@ -82,27 +84,6 @@ def test_first_readings_are_counted_by_gate() -> None:
     errors.add(UserAudit(user_id="a", decoys=decoys))
     told = [(line.gate, line.error, line.errors, line.readings) for line in errors.of_readings()]
     assert told == [("exposure", "false_accept", 1, 1), ("exposure", "false_reject", 1, 1)]
-
-
-def test_only_the_first_sample_of_a_pair_counts_towards_recovery() -> None:
-    again = (judgement("c2"), judgement("c1", sample=1), judgement("c1", sample=2))
-    audit = UserAudit(user_id="a", judgements=(*again, judgement("c1", question="q02"), judgement(None, question="q02")))
-    whole, first, second = recovery_rates([audit])
-    assert whole.user_id == ""
-    assert whole.question_id == ""
-    assert whole.items == 3
-    assert whole.recovered == 1
-    assert whole.cannot_tell == 1
-    assert (first.question_id, first.items, first.recovered) == ("q01", 1, 0)
-    assert second.question_id == "q02"
-    assert second.items == 2
-    assert second.recovered == 1
-    assert second.share.value == 0.5
-
-
-def test_guesses_are_no_recoveries() -> None:
-    guess = Judgement(probe="options_only", question_id="q01", period=0, expected="c1", chosen="c1")
-    assert recovery_rates([UserAudit(user_id="a", judgements=(guess,))]) == []
 
 
 def bound_of_none(users: int, decoys: int) -> float:
@@ -156,42 +137,3 @@ def test_an_interval_holds_its_share_and_stays_a_share(users: list[list[bool]]) 
     assert share.low is not None
     assert share.high is not None
     assert 0 <= share.low <= share.value <= share.high <= 1
-
-
-def record(item: str, *, accepted: bool, refinement: int = 0, gate: str = "recovery") -> GateRecord:
-    return GateRecord(
-        gate=gate,
-        item_id=item,
-        draft=0,
-        refinement=refinement,
-        vote=0,
-        judge="m",
-        text="Rest.",
-        target={},
-        reading={},
-        accepted=accepted,
-    )
-
-
-def calls_per_item(*users: list[GateRecord]) -> dict[str, float]:
-    calls = GateCalls()
-    for votes in users:
-        calls.add(votes)
-    return calls.per_item()
-
-
-def test_readings_and_rewritings_are_the_price_of_an_accepted_item() -> None:
-    plain = [record("v1", accepted=True), record("v1", accepted=True)]
-    mended = [record("v2", accepted=False), *[record("v2", accepted=True, refinement=1)] * 2]
-    assert calls_per_item(plain, mended) == {"recovery": (2 + 3 + 1) / 2}
-    assert calls_per_item([record("v1", accepted=False)]) == {}
-
-
-def test_a_rewriting_is_charged_to_the_gate_that_refused() -> None:
-    votes = [
-        record("v1", accepted=True),
-        record("v1", accepted=False, gate="choice"),
-        record("v1", accepted=True, refinement=1),
-        record("v1", accepted=True, refinement=1, gate="choice"),
-    ]
-    assert calls_per_item(votes) == {"recovery": 2, "choice": 3}
