@@ -1,30 +1,49 @@
 """The card's figures as PNG files: functions of the numbers alone, readable on light and dark pages.
 
-They are no SVG as on the quality page, because a card is shown by many programs, and all of them show PNG.
+They are PNG and no SVG, because a card is shown by many programs, and all of them show PNG.
 """
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib import import_module
+from operator import add
 from typing import Any
 
 from assets.amemgym.records.episode import Episode
-from assets.amemgym.records.report import QualityReport
+from assets.amemgym.records.report import QualityReport, ShortcutLine, StateMovement
 from assets.text.words import count_tokens
 from dataset_card.amemgym.example import Example, states_panel
 from dataset_card.release.digests import canonical_digest
-from validation.amemgym.report import figures as report_figures
-from validation.amemgym.report.figures import BRIGHT, DARK
 
 FIGURES = "figures"
 DOTS_PER_INCH = 120
 # In inches.
 WIDTH = 8.4
 HEIGHT = 3.0
-STYLE: dict[str, Any] = {**report_figures.STYLE, "figure.facecolor": "white", "axes.titlepad": 10}
+# Two colours that stay apart for every kind of colour vision and in grey, and one for what is behind them.
+DARK = "#0b5394"
+BRIGHT = "#e69f00"
+FAINT = "#8a8a8a"
+COLOUR_OF_VERDICT = {"crossed": "#b00020", "unlimited": FAINT}
+SHADES = ("#0b5394", "#56b4e9", "#e69f00", "#999999", "#009e73", "#cc79a7")
+STYLE: dict[str, Any] = {
+    "backend": "agg",  # to find out which one a screen would take, matplotlib imports half of itself
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.titlesize": 11,
+    "figure.facecolor": "white",
+    "font.size": 10.5,
+    "legend.columnspacing": 1,
+    "legend.fontsize": 10,
+    "legend.handlelength": 1.2,
+    "legend.frameon": False,
+    "text.parse_math": False,
+}
 # matplotlib's axes, whose annotations are only partly known to type checkers.
 Axes = Any
 Panel = Callable[[Axes], None]
@@ -118,7 +137,7 @@ def _of_statistics(statistics: Statistics, report: QualityReport | None, *, numb
     panels: list[Panel] = [partial(_trajectory_panel, statistics)]
     if report and report.movement:
         alt += ", and which of their choices variables hold"
-        panels.append(partial(report_figures.draw_choice_shares, report.movement))
+        panels.append(partial(_choice_shares_panel, report.movement))
     yield PlotSpec("course", numbers, f"{alt}.", tuple(panels))
     alt = "Histograms of the lengths of session queries and of answers in tokens, beside the ranges in the paper."
     queries = partial(_lengths_panel, statistics.queries, "Session queries by length", PAPER_QUERIES)
@@ -130,7 +149,7 @@ def _of_report(report: QualityReport, *, numbers: str) -> Iterator[PlotSpec]:
     if report.shortcuts:
         alt = "Accuracy of ways to answer without memory, with 95 % intervals, beside guessing and the limit of each."
         height = 1.1 + 0.24 * len(report.shortcuts)
-        yield PlotSpec("shortcuts", numbers, alt, (partial(report_figures.draw_shortcut_accuracies, report.shortcuts),), height)
+        yield PlotSpec("shortcuts", numbers, alt, (partial(shortcuts_panel, report.shortcuts),), height)
 
 
 def _trajectory_panel(statistics: Statistics, axes: Axes) -> None:
@@ -154,3 +173,43 @@ def _lengths_panel(counted: Counter[int], title: str, paper: tuple[int, int], ax
     axes.axvspan(*paper, color=GROUND, zorder=0)
     axes.hist(lengths, weights=counts, bins=range(least, most + 2 * width, width), color=DARK)
     axes.set(title=title, xlabel="tokens (grey: the range in the paper)", xlim=(least - width, most + 2 * width))
+
+
+def shortcuts_panel(lines: Sequence[ShortcutLine], axes: Axes) -> None:
+    """Draw a row per line: its accuracy with interval, a guess, and what it has to exceed to be beyond its limit."""
+    from matplotlib.lines import Line2D
+
+    for row, line in enumerate(lines):
+        ends = [100 * end for end in (line.accuracy.low, line.accuracy.high) if end is not None]
+        colour = COLOUR_OF_VERDICT.get(line.verdict, DARK)
+        axes.plot(ends, [row] * len(ends), color=colour, linewidth=2)
+        axes.plot(100 * (line.accuracy.value or 0.0), row, color=colour, marker="o", markersize=4)
+        axes.plot(100 * line.random, row, color="black", marker="|", markersize=9)
+        if line.verdict != "unlimited":
+            axes.plot(100 * line.threshold, row, color=BRIGHT, marker="|", markersize=11, markeredgewidth=2.5)
+    axes.set_yticks(range(len(lines)), [line.shortcut for line in lines])
+    axes.set(xlabel="right, % of (question, period) pairs", xlim=(-1, 101))
+    axes.invert_yaxis()
+    keys: list[Line2D] = []
+    for label, colour, marker in (
+        ("measured", DARK, "o"),
+        ("no limit", FAINT, "o"),
+        ("guess", "black", "|"),
+        ("limit, or chance", BRIGHT, "|"),
+    ):
+        keys.append(Line2D([], [], color=colour, marker=marker, linestyle="", label=label))
+    axes.figure.legend(handles=keys, loc="outside lower center", ncols=2)
+
+
+def _choice_shares_panel(movement: StateMovement, axes: Axes) -> None:
+    """Draw stacked shares of the variables that hold the first, second, ... of their choices."""
+    rows = movement.choice_shares
+    bottoms = [0.0] * len(rows)
+    for choice in range(max(map(len, rows), default=0)):
+        heights = [100 * row[choice] if choice < len(row) else 0.0 for row in rows]
+        shade = SHADES[choice % len(SHADES)]
+        axes.bar(range(len(rows)), heights, bottom=bottoms, width=0.9, color=shade, label=f"choice {choice + 1}")
+        bottoms = list(map(add, bottoms, heights))
+    axes.set(title="Choice that variables hold, %", xlabel="period (0: the start)", ylim=(0, 100))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.26), ncols=3)
+    axes.xaxis.get_major_locator().set_params(integer=True)

@@ -3,12 +3,9 @@
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
-import matplotlib
 import pytest
 from markupsafe import escape
-from matplotlib.figure import Figure
 
 from assets.amemgym.records.report import (
     Diversity,
@@ -25,7 +22,6 @@ from tests.support.scenario import varied
 from tests.validation.random_questions import adding, random_users
 from tests.validation.reports import report_of, shortcut_lines
 from validation.amemgym.report.builder import FinishedUser
-from validation.amemgym.report.figures import BRIGHT, draw_shortcut_accuracies, figures
 from validation.amemgym.report.page import render_quality_page, shortcuts_description
 from validation.report.page import write_page
 
@@ -70,7 +66,7 @@ def report(**changes: object) -> QualityReport:
     return varied(report_of(scenario.recipe(), user, failures=[gate_votes.failure()]), **changes)
 
 
-def without_pictures(**changes: object) -> QualityReport:
+def small_report(**changes: object) -> QualityReport:
     return report(**{"shortcuts": (), "movement": None, "gates": (), "diversity": None, **changes})
 
 
@@ -105,18 +101,6 @@ def test_what_personas_and_models_wrote_stays_text(hostile_page: str) -> None:
     assert sum(HOSTILE in words for words in page.words) >= 12
 
 
-def test_only_what_lies_right_of_its_mark_is_called_beyond_its_limit() -> None:
-    """The marks of a picture of few users, for whom chance alone reaches more than the limit."""
-    lines = [line for line in report().shortcuts if line.verdict != "unlimited"]
-    axes: Any = Figure().add_subplot()
-    draw_shortcut_accuracies(lines, axes)
-    marks = [mark.get_xdata()[0] / 100 for mark in axes.lines if mark.get_color() == BRIGHT]
-    assert marks == pytest.approx([max(line.limit, line.luck) for line in lines])
-    assert any(line.luck > line.limit for line in lines)
-    beyond = {line.shortcut for line, mark in zip(lines, marks, strict=True) if (line.accuracy.value or 0.0) > mark}
-    assert {line.shortcut for line in report().crossed} <= beyond
-
-
 def test_nothing_is_loaded_from_anywhere(hostile_page: str) -> None:
     page = Page(hostile_page)
     loading = [(name, value) for name, value in page.attributes if name in ("src", "href", "xlink:href", "data", "srcset")]
@@ -125,23 +109,14 @@ def test_nothing_is_loaded_from_anywhere(hostile_page: str) -> None:
     assert not [name for name, _ in page.attributes if name.startswith("on")]
 
 
-def test_ids_are_unique_though_several_pictures_share_the_page() -> None:
+def test_ids_are_unique() -> None:
     page = Page(render_quality_page(report()))
     assert len(page.ids) == len(set(page.ids))
-    assert page.attributes.count(("role", "img")) == 3
-
-
-def test_the_same_report_gives_the_same_bytes_whatever_matplotlib_is_set_to() -> None:
-    mpl: Any = matplotlib
-    first = figures(report())
-    with mpl.rc_context({"font.size": 22, "svg.hashsalt": None}):
-        assert figures(report()) == first
-        assert mpl.rcParams["font.size"] == 22
 
 
 def test_the_page_of_another_report_is_drawn_anew_after_that_of_one() -> None:
     assert render_quality_page(report()) == render_quality_page(report())
-    assert render_quality_page(without_pictures(users_wanted=1)) != render_quality_page(report())
+    assert render_quality_page(small_report(users_wanted=1)) != render_quality_page(report())
 
 
 def test_a_set_that_may_be_released_says_so_first() -> None:
@@ -152,7 +127,7 @@ def test_a_set_that_may_be_released_says_so_first() -> None:
 def test_a_shortcut_beyond_its_limit_heads_the_page_and_shows_its_worst_items() -> None:
     episodes = random_users(20, change=adding(" And so on, for a good while, come what may, and then some more of the same."))
     text = " ".join(
-        Page(render_quality_page(without_pictures(shortcuts=shortcut_lines(episodes, recipe=scenario.recipe())))).words
+        Page(render_quality_page(small_report(shortcuts=shortcut_lines(episodes, recipe=scenario.recipe())))).words
     )
     assert "Not to be released" in text
     assert "Without memory, 'longest' is right" in text
@@ -190,7 +165,7 @@ def test_a_set_without_users_has_a_page_too() -> None:
 def test_the_page_replaces_the_one_before_in_one_move(tmp_path: Path) -> None:
     path = tmp_path / "reports" / "demo.html"
     for variant in ("one", "two"):
-        assert write_page(render_quality_page(without_pictures(variant=variant)), path) == path
+        assert write_page(render_quality_page(small_report(variant=variant)), path) == path
     assert "Quality report: two" in path.read_text(encoding="utf-8")
     assert [one.name for one in path.parent.iterdir()] == ["demo.html"]
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import matplotlib
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
-from dataset_card.amemgym.plots import Plot, Statistics, draw_png, plots
+from dataset_card.amemgym.plots import BRIGHT, Plot, Statistics, draw_png, plots, shortcuts_panel
 from tests.support import scenario
 from tests.support.releases import report
 
@@ -80,3 +81,15 @@ def test_figures_are_opaque_and_light_so_that_they_can_be_read_on_a_dark_page() 
             assert corner == (255, 255, 255, 255)
             assert 600 <= image.width <= 1200
             assert image.height < image.width
+
+
+def test_only_what_lies_right_of_its_mark_is_called_beyond_its_limit() -> None:
+    """The marks of a picture of few users, for whom chance alone reaches more than the limit."""
+    lines = [line for line in report().shortcuts if line.verdict != "unlimited"]
+    axes: Any = Figure().add_subplot()
+    shortcuts_panel(lines, axes)
+    marks = [mark.get_xdata()[0] / 100 for mark in axes.lines if mark.get_color() == BRIGHT]
+    assert marks == pytest.approx([max(line.limit, line.luck) for line in lines])
+    assert any(line.luck > line.limit for line in lines)
+    beyond = {line.shortcut for line, mark in zip(lines, marks, strict=True) if (line.accuracy.value or 0.0) > mark}
+    assert {line.shortcut for line in report().crossed} <= beyond

@@ -1,1 +1,1 @@
-"""The measurements, figures and page of AMemGym's quality report."""
+"""The measurements and page of AMemGym's quality report."""

@@ -1,7 +1,6 @@
 """Show AMemGym's quality report: as a page, as metadata in the Dagster UI, and as the check of its shortcut baselines."""
 
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,7 @@ MAX_SENTENCES = 3  # the table below has them all
 
 def render_quality_page(report: QualityReport) -> str:
     """Return the page; a function of the report alone."""
-    return _page_of(report.model_dump_json())
-
-
-# A run draws the page for its report, and then for its release.
-@lru_cache(maxsize=1)
-def _page_of(content: str) -> str:
-    from validation.amemgym.report.figures import figures  # matplotlib comes with them
-
-    report = QualityReport.model_validate_json(content)
-    folder = Path(__file__).parent
-    return page.render_template(report, template="quality_report.html.j2", folder=folder, figures=figures(report))
+    return page.render_template(report, template="quality_report.html.j2", folder=Path(__file__).parent)
 
 
 def quality_metadata(report: QualityReport) -> dict[str, Any]:
