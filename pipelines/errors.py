@@ -21,7 +21,7 @@ def user_errors() -> tuple[type[Exception], ...]:
     # Imported only when a command failed, because the modules take time that `amemgym --help` does not have.
     from assets.entry_points import EntryPointError
     from assets.llm.ports import EndpointError
-    from assets.recipe.loading import RecipeError
+    from assets.recipe.recipe import RecipeError
 
     # Among the errors of the system are those of our stores.
     return Problem, EntryPointError, EndpointError, RecipeError, OSError

@@ -12,8 +12,8 @@ from assets.engine.materialization import UNASKED, explain_failures, page_link, 
 from assets.engine.ports import StageProgress
 from assets.engine.progress import heartbeat, progress_details, progress_line
 from assets.llm.ports import EndpointError
-from assets.recipe.loading import RecipeError
 from assets.recipe.partitions import MODEL_POOL
+from assets.recipe.recipe import RecipeError
 from assets.reporting.definition_metadata import OWNERS, column_schema, definition
 from dataset_card.hub.asset import last_materialized
 from dataset_card.release.digests import canonical_digest

@@ -16,8 +16,8 @@ from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import first_problem
 from assets.records.base import ItemFailed
+from assets.records.problems import first_problem
 from assets.reporting.asset_description import AssetDescription, Row
 
 

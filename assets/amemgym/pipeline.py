@@ -7,7 +7,6 @@ from assets.amemgym.events import EVENTS
 from assets.amemgym.personas.sampling import with_pool_digest
 from assets.amemgym.personas.stage import PERSONAS
 from assets.amemgym.questions import QUESTIONS
-from assets.amemgym.records.report import QualityReport
 from assets.amemgym.session_queries.stage import SESSION_QUERIES
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.state_trajectory.stage import STATE_TRAJECTORY
@@ -34,6 +33,6 @@ AMEMGYM = Benchmark(
         EPISODES,
     ),
     tables=TABLES,
-    report=QualityReport,
+    report="assets.amemgym.records.report:QualityReport",
 )
 STAGES = AMEMGYM.stages

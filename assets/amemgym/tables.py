@@ -68,7 +68,6 @@ TABLES = {
             PROFILE,
         ),
         ("user_id",),
-        title="name",
     ),
     "state_variables": Table(
         flat_row(
@@ -147,7 +146,6 @@ TABLES = {
         ),
         ("user_id", "question_id"),
         unread=frozenset({"options_left"}),
-        title="query",
     ),
     "answer_choices": Table(
         flat_row(

@@ -14,7 +14,7 @@ from assets.engine.stage import Stage
 from assets.isolation.boundary import NoBoundary, required_kind
 from assets.memory_items.tasks import operation_at, rival_first_at, task_id_at
 from assets.recipe.code_qa import PackageRecipe, PackageSpec
-from assets.recipe.loading import RecipeError, Unit
+from assets.recipe.recipe import RecipeError, Unit
 from assets.reporting.asset_description import AssetDescription, Row
 
 MOST_CHARACTERS = 400_000  # of the files that a module takes; a package is read again for each question

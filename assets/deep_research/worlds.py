@@ -10,7 +10,7 @@ from assets.memory_items.tasks import num_hops_at, operation_at, rival_first_at,
 from assets.memory_items.world.clusters import FactCluster, make_cluster, small_clusters
 from assets.memory_items.world.filler import SharedClusters
 from assets.recipe.deep_research import DeepResearchRecipe
-from assets.recipe.loading import Unit
+from assets.recipe.recipe import Unit
 from assets.reporting.asset_description import AssetDescription, Row
 
 

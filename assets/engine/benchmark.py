@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from assets.engine.stage import Stage
-from assets.recipe.loading import RecipeError, nearest_first
-from assets.recipe.recipe import Recipe
+from assets.recipe.recipe import Recipe, RecipeError
 from assets.recipe.registry import RECIPE_TYPES
 from assets.records.base import Record
 from assets.records.flat_tables import Table, rows_of_tables
-from assets.records.report import MinimalReport
+from assets.records.problems import nearest_first
 
 if TYPE_CHECKING:
     from assets.recipe.partitions import Partitions
@@ -30,10 +30,10 @@ class Benchmark:
     """A benchmark. The assets of its stages, checks, report, release, stage names of the command line and stored types follow.
 
     `noun`: what one item is called in messages, in the singular. `stages` may be given in any order and are sorted by what
-    they need; one of them draws the items, and the record of the last one is a finished item. `report` is the record of its
-    quality report. `prefix` begins the names of assets that every benchmark has, such as `recipe`. `resolve` settles what a
-    recipe file leaves open, such as the digest of what the items are drawn from, and may raise RecipeError. Partitions follow
-    from the recipe files of this benchmark, or from `units_by_variant`.
+    they need; one of them draws the items, and the record of the last one is a finished item. `report` names the record of
+    its quality report, which is imported where a report is read. `prefix` begins the names of assets that every benchmark
+    has, such as `recipe`. `resolve` settles what a recipe file leaves open, such as the digest of what the items are drawn
+    from, and may raise RecipeError. Partitions follow from the recipe files of this benchmark, or from `units_by_variant`.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Benchmark:
     recipe: type[Recipe]
     stages: tuple[Stage[Any], ...]
     tables: Mapping[str, Table] = field(default_factory=dict[str, Table])
-    report: type[Record] = MinimalReport
+    report: str = "assets.records.report:MinimalReport"
     prefix: str = ""
     resolve: Callable[[Any], Recipe] = unchanged_recipe
     units_by_variant: Mapping[str, Sequence[str]] | None = None
@@ -62,6 +62,11 @@ class Benchmark:
         from assets.recipe.partitions import Partitions, partitions_of
 
         return partitions_of(self.name) if self.units_by_variant is None else Partitions(self.units_by_variant)
+
+    @cached_property
+    def report_record(self) -> type[Record]:
+        """The record of its quality report."""
+        return resolve_name(self.report)
 
     @property
     def source(self) -> Stage[Any]:

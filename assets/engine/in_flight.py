@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from assets.engine.serialized_record import SerializedRecord
 from assets.llm.asked_ahead import AheadReplies
 from assets.llm.usage import Meter
-from assets.recipe.loading import Unit
+from assets.recipe.recipe import Unit
 from assets.records.base import ItemRecord
 
 Made = SerializedRecord[ItemRecord]

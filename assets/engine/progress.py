@@ -108,8 +108,7 @@ class ProgressLog:
             return 0.0
         if self._alike:
             return max(self._expected * (progress.total - progress.done), self._meter.waiting)
-        calls = [work.calls for work in self._meter.items.values()]
-        each = sorted(calls, reverse=True)[: progress.done]
+        each = sorted(self._meter.items.values(), reverse=True)[: progress.done]
         typical = sum(each) / len(each) if each else self._expected
         items = progress.total + len(progress.given_up)  # a failed item took calls too, and has a replacement
         return max(abs(typical * items - progress.calls), self._meter.waiting) if typical else 0.0

@@ -12,10 +12,10 @@ from assets.engine.materialization import explain_failures
 from assets.engine.ports import VALUES, AssetValues, RunContext, UnreadableValue
 from assets.engine.provenance import ResolvedRecipe, difference
 from assets.recipe.config_schema import RESET, launchpad_fields
-from assets.recipe.loading import RecipeError, dotted_fields, load_recipe, units
+from assets.recipe.loading import dotted_fields, load_recipe
 from assets.recipe.model_policy import JudgeSpec, Models
 from assets.recipe.partitions import missing_partition_message
-from assets.recipe.recipe import EVERYONE, Recipe
+from assets.recipe.recipe import EVERYONE, Recipe, RecipeError, units
 from assets.records.base import Record
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.definition_metadata import OWNERS, definition

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from assets.recipe.loading import Unit
+from assets.recipe.recipe import Unit
 from assets.records.base import ItemRecord
 from assets.reporting.asset_description import AssetDescription
 from prompts.catalogue import load_prompt

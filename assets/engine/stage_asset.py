@@ -21,9 +21,8 @@ from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult, StageRunner
 from assets.llm.ports import BudgetReached, EndpointError
 from assets.llm.usage import Meter
-from assets.recipe.loading import RecipeError, Unit, units
 from assets.recipe.partitions import MODEL_POOL
-from assets.recipe.recipe import Recipe
+from assets.recipe.recipe import Recipe, RecipeError, Unit, units
 from assets.records.base import ItemRecord
 from assets.reporting.definition_metadata import OWNERS, POSITION, column_schema, definition
 from assets.reporting.plurals import counted

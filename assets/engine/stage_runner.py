@@ -20,8 +20,7 @@ from assets.engine.progress import report_regularly
 from assets.engine.stage import Stage
 from assets.llm.ports import EndpointError
 from assets.llm.usage import Meter
-from assets.recipe.loading import Unit
-from assets.recipe.recipe import Recipe
+from assets.recipe.recipe import Recipe, Unit
 from assets.records.base import Failure, ItemRecord
 
 REPORTED_CAUSES = 10  # in one error; a defect that all items meet is one cause

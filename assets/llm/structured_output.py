@@ -18,7 +18,6 @@ from assets.llm.answer_text import UnusableReply, extract_json, has_object
 from assets.llm.copied_examples import find_copied_words, without_copied_examples
 from assets.llm.item_watch import warn_of_loss
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed
-from assets.llm.usage import MeteredModel, Usage
 from assets.recipe.model_policy import AskSettings
 from assets.records.base import ItemFailed, Name, Prose, Text
 from prompts.template import Message, RenderedPrompt
@@ -209,8 +208,6 @@ async def ask_structured(
             messages = _asked_again(prompt, answer, str(problem), afresh=late or answer.text == before, sent=sent)
             sent.add(messages)
             before = answer.text
-            if isinstance(model, MeteredModel):
-                model.meter.add(Usage(reasks=1))
     raise AssertionError("unreachable: the loop returns or raises")
 
 

@@ -1,6 +1,7 @@
 """Usage of calls: one record for rows, releases, prices, ledger and evaluation, and the meters that count it per user."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -23,7 +24,7 @@ class Usage(Record):
     The first four fields are the same in every run over the same replies, and only they are stored with rows and
     snapshots. `cached_input_tokens` are those of the `input_tokens` that the provider had in its prefix cache. Money is
     in billionths of a US dollar, whole, so that sums are the same in any order; None: nobody knows the price of a call.
-    `seconds` is the model's time, one call after another.
+    `reasks` are the calls that sent a reply back.
     """
 
     calls: int = 0
@@ -32,7 +33,6 @@ class Usage(Record):
     output_tokens: int = 0
     cached_input_tokens: int = Field(default=0, exclude=True)
     nano_usd: int | None = Field(default=0, exclude=True)
-    seconds: float = Field(default=0.0, exclude=True)
 
     @property
     def usd(self) -> float | None:
@@ -47,7 +47,6 @@ class Usage(Record):
             output_tokens=self.output_tokens + other.output_tokens,
             cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
             nano_usd=None if self.nano_usd is None or other.nano_usd is None else self.nano_usd + other.nano_usd,
-            seconds=self.seconds + other.seconds,
         )
 
 
@@ -68,7 +67,7 @@ def request_tokens(request: ModelRequest) -> int:
 
 
 def usage_of(reply: ModelReply) -> Usage:
-    """The usage of one call as its reply reports it, without cost and time."""
+    """The usage of one call as its reply reports it, without cost."""
     return Usage(
         calls=1,
         input_tokens=reply.input_tokens,
@@ -82,8 +81,7 @@ class Meter:
     """A running count; what is added counts in `parent` too. `repeated` calls were answered by a store of ours.
 
     `unpriced` counts the calls whose price nobody knows; `cost_usd` is what the others cost. `waiting`: calls without reply
-    yet. `items`: what each item took by id, for calls that were made in this run; `reasks` are there the calls that sent a
-    reply back, and `seconds` the model's time for what it answered now.
+    yet. `items`: the calls that each item took by id, of those that were made in this run.
     """
 
     parent: "Meter | None" = None
@@ -92,7 +90,7 @@ class Meter:
     cost_usd: float = 0.0
     unpriced: int = 0
     waiting: int = 0
-    items: dict[str, Usage] = field(default_factory=dict[str, Usage])
+    items: Counter[str] = field(default_factory=Counter[str])
 
     def add(self, usage: Usage, *, repeated: int = 0, cost_usd: float | None = 0.0) -> None:
         """Count this usage; a cost of None is one that nobody knows."""
@@ -109,19 +107,19 @@ class Meter:
         if self.parent is not None:
             self.parent.wait(calls)
 
-    def note(self, item_id: str, work: Usage) -> None:
-        """Count what a call used under its user's id."""
-        self.items[item_id] = self.items.get(item_id, Usage()) + work
+    def note(self, item_id: str, calls: int) -> None:
+        """Count calls under their item's id."""
+        self.items[item_id] += calls
         if self.parent is not None:
-            self.parent.note(item_id, work)
+            self.parent.note(item_id, calls)
 
     def take_over(self, other: "Meter") -> None:
         """Count what another meter has counted so far, and from now on whatever it counts."""
         self.add(other.usage, repeated=other.repeated, cost_usd=other.cost_usd)
         self.unpriced += other.unpriced
         self.wait(other.waiting)
-        for item_id, work in other.items.items():
-            self.note(item_id, work)
+        for item_id, calls in other.items.items():
+            self.note(item_id, calls)
         other.parent = self
 
 
@@ -147,10 +145,8 @@ class MeteredModel:
                 reply = await self.model.complete(labelled)
         finally:
             self.meter.wait(-1)
-        usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
+        reasks = int(request.labels.attempt > 0)
+        usage = Usage(calls=1, reasks=reasks, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
         self.meter.add(usage, repeated=int(reply.repeated), cost_usd=0.0 if reply.repeated else reply.cost_usd)
-        self.meter.note(
-            self.labels.item_id,
-            Usage(calls=1, reasks=int(request.labels.attempt > 0), seconds=0.0 if reply.repeated else reply.seconds),
-        )
+        self.meter.note(self.labels.item_id, 1)
         return reply

@@ -18,7 +18,6 @@ from assets.memory_items.facts import Fact
 from assets.memory_items.final_ablation import accepted_rows, certificate_rows, certified_task, certify_lengths
 from assets.memory_items.lengths import at_each_length, length_rows, usable_filler
 from assets.memory_items.recovery import RECOVER, recovered_facts
-from assets.memory_items.report import MemoryItemsReport
 from assets.memory_items.tables import document_tables
 from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskDocuments, TaskLengths, TaskQuestion
 from assets.memory_items.turns import as_item_document, as_needed, in_turns, rivals_of
@@ -243,6 +242,6 @@ def document_benchmark(
         resolve=resolve,
         stages=tuple(made.values()),
         tables=accept.tables,
-        report=MemoryItemsReport,
+        report="assets.memory_items.report:MemoryItemsReport",
         prefix=prefix,
     )

@@ -36,7 +36,6 @@ SCORED: Mapping[str, Table] = {
         ),
         ("task_id",),
         unread=frozenset({"near_misses", "operation", "starts", "hops"}),
-        title="question",
     ),
     "hops": Table(
         flat_row(
@@ -59,7 +58,6 @@ SCORED: Mapping[str, Table] = {
         ),
         ("task_id", "document_id"),
         unread=frozenset({"role", "facts", "source", "license"}),
-        title="title",
     ),
     "placements": Table(
         flat_row(

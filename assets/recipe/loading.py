@@ -1,11 +1,9 @@
 """Recipe files: find, read, override. Adding a YAML file to the folder adds a variant."""
 
 import difflib
-import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast, get_args
@@ -14,58 +12,16 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from assets.recipe.recipe import Recipe, variant_problem
+from assets.recipe.recipe import Recipe, RecipeError, variant_problem
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 from assets.records.base import duplicates
+from assets.records.problems import name_meant, nearest_first, requirement
 
 RECIPES = Path(os.environ.get("AMEMGYM_RECIPES") or Path(__file__).parents[2] / "pipelines" / "recipes")
 MOST_ALIASES = 100  # a few lines of aliases of aliases make gigabytes
-# What a value has to be, by how the type of pydantic's error begins.
-KINDS = {
-    "greater_than_equal": "{ge} or more",
-    "greater_than": "more than {gt}",
-    "less_than_equal": "{le} or less",
-    "less_than": "less than {lt}",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "date": "a date such as 2020-10-01",
-    "finite_number": "a finite number",
-    "string_type": "a text",
-    "string_too_short": "a text that is not empty",
-    "string_too_long": "a text of {max_length} characters at most",
-    "tuple_type": "a list",
-    "too_short": "a list of {min_length} or more",
-    "too_long": "a list of {max_length} at most",
-    "list_type": "a list",
-    "dict_type": "a group of fields",
-    "model_type": "a group of fields",
-    "literal_error": "{expected}",
-    "missing": "given",
-    "extra_forbidden": "left out",
-}
 MOST_SHOWN = 80  # characters of a wrong value
 OCTAL = re.compile(r"[-+]?0[0-7_]+")
 R = TypeVar("R", bound=Recipe)
-
-
-class RecipeError(ValueError):
-    """A recipe that cannot be followed; the message names the field and what to do."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A work unit: the positions of its items and of its own reserve in the variant's sample."""
-
-    key: str
-    variant: str
-    items: range
-    reserve: range
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """Positions in the sample: the unit's items first, then its reserve."""
-        return (*self.items, *self.reserve)
 
 
 class StrictLoader(yaml.SafeLoader):
@@ -123,20 +79,6 @@ def purpose_of(variant: str) -> str:
     with (RECIPES / f"{variant}.yaml").open(encoding="utf-8", errors="replace") as file:
         first = file.readline()
     return first.removeprefix("#").strip() if first.startswith("#") else ""
-
-
-def nearest_first(wrong: str, names: Iterable[str]) -> str:
-    """Return the names there are, with commas between: first those spelled like the wrong one, then the others in order."""
-    known = list(names)
-    near = difflib.get_close_matches(wrong, known)
-    return ", ".join([*near, *(name for name in known if name not in near)]) or "none"
-
-
-def name_meant(wrong: str, names: Iterable[str]) -> str:
-    """Return a sentence on the name that a wrong one most likely stands for, " " before it; "" where none is near."""
-    by_small_letters = {known.lower(): known for known in names}
-    near = difflib.get_close_matches(wrong.lower(), by_small_letters, n=1)
-    return f" Did you mean {by_small_letters[near[0]]!r}?" if near else ""
 
 
 def check_variant(variant: str) -> None:
@@ -239,23 +181,6 @@ def expect_recipe(recipe: Recipe, recipe_type: type[R]) -> R:
     return recipe
 
 
-def units(recipe: Recipe) -> tuple[Unit, ...]:
-    """Split the variant's items into work units of `items_per_unit`, each with its share of the reserve."""
-    count = recipe.num_items
-    size = recipe.items_per_unit
-    if size is None:
-        return (Unit(recipe.variant, recipe.variant, range(count), range(count, count + recipe.num_reserve)),)
-    starts = range(0, count, size)
-    share = math.ceil(recipe.num_reserve / len(starts))
-    found: list[Unit] = []
-    for index, start in enumerate(starts):
-        items = range(start, min(start + size, count))
-        # The reserves of all units lie behind all items, so that an item's position does not depend on the units' size.
-        reserve = range(count + index * share, count + (index + 1) * share)
-        found.append(Unit(f"{recipe.variant}-{index:04d}", recipe.variant, items, reserve))
-    return tuple(found)
-
-
 def dotted_fields(fields: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested fields by dotted name, as overrides and messages name them: {"gates": {"votes": 3}} is {"gates.votes": 3}."""
     found: dict[str, Any] = {}
@@ -316,24 +241,6 @@ def _sentence(problem: ErrorDetails, recipe_type: type[Recipe]) -> str:
         where = f"a name in {'.'.join(map(str, path[:-2]))}"
     quoted = "; write it in quotes" if kind == "string_type" and isinstance(value, bool | int | float | date) else ""
     return f"{where} is {_spell_value(value)}, and {requirement(problem)}{quoted}."
-
-
-def requirement(problem: ErrorDetails) -> str:
-    """Return what a value has to be, for the end of a sentence whose subject has the value: "has to be a whole number"."""
-    bounds: dict[str, object] = {}
-    for name, bound in problem.get("ctx", {}).items():
-        bounds[name] = f"{bound:g}" if isinstance(bound, float) else bound
-    for begin, words in KINDS.items():
-        if problem["type"].startswith(begin):
-            return f"has to be {words.format_map(bounds)}"
-    # A validator of ours says it in such words itself.
-    return problem["msg"].removeprefix("Value error, ").replace("Input should", "has to")
-
-
-def first_problem(error: ValidationError, *, whole: str = "the whole") -> tuple[str, str]:
-    """Return where a record's first violation is, `whole` where that is nowhere in it, and what has to be there instead."""
-    problem = error.errors(include_input=False)[0]
-    return ".".join(map(str, problem["loc"])) or whole, requirement(problem)
 
 
 def _spell_value(value: object) -> str:

@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 
 import dagster as dg
 
-from assets.recipe.loading import RecipeError, Unit, load_recipe, units, variants
-from assets.recipe.recipe import Recipe
+from assets.recipe.loading import load_recipe, variants
+from assets.recipe.recipe import Recipe, RecipeError, Unit, units
 
 # Asset checks by partition are a preview feature of Dagster, whose exact version is pinned for that reason.
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)

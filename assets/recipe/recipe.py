@@ -1,8 +1,10 @@
 """The recipe: what every benchmark's variants have of counts, seeds, models and policies that decide the rows."""
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, PositiveInt
@@ -43,6 +45,10 @@ Again = Annotated[dict[Name, dict[Name, PositiveInt]], AfterValidator(_sorted_en
 def times_again(again: Mapping[str, Mapping[str, int]], *, stage: str, item_id: str) -> int:
     """Return how often this item's stage is asked anew: the entries of all and of the item add up."""
     return sum(again.get(who, {}).get(stage, 0) for who in (EVERYONE, item_id))
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be followed; the message names the field and what to do."""
 
 
 class Budget(Record):
@@ -194,3 +200,35 @@ class Recipe(Record):
         if self.salt:
             text += f"\x1f{self.world_seed}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A work unit: the positions of its items and of its own reserve in the variant's sample."""
+
+    key: str
+    variant: str
+    items: range
+    reserve: range
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Positions in the sample: the unit's items first, then its reserve."""
+        return (*self.items, *self.reserve)
+
+
+def units(recipe: Recipe) -> tuple[Unit, ...]:
+    """Split the variant's items into work units of `items_per_unit`, each with its share of the reserve."""
+    count = recipe.num_items
+    size = recipe.items_per_unit
+    if size is None:
+        return (Unit(recipe.variant, recipe.variant, range(count), range(count, count + recipe.num_reserve)),)
+    starts = range(0, count, size)
+    share = math.ceil(recipe.num_reserve / len(starts))
+    found: list[Unit] = []
+    for index, start in enumerate(starts):
+        items = range(start, min(start + size, count))
+        # The reserves of all units lie behind all items, so that an item's position does not depend on the units' size.
+        reserve = range(count + index * share, count + (index + 1) * share)
+        found.append(Unit(f"{recipe.variant}-{index:04d}", recipe.variant, items, reserve))
+    return tuple(found)

@@ -1,14 +1,8 @@
 """The tables that any benchmark's release may have: the votes of the gates, and the items that were replaced."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain
-
 from pydantic import Field
 
 from assets.records.base import Failure, FailureReason, GateRecord, Record, same_as
-from assets.records.columnar import Columns, columns_of
-from assets.records.public_names import shared_model
 
 
 class GateVoteRow(Record):
@@ -38,28 +32,6 @@ class FailureRow(Record):
     reason: FailureReason = Field(description="the kind of reason")
     message: str = Field(description="the sentence that says why")
     last_reply: str = Field(description="the model's last reply")
-
-
-def gate_record_columns(
-    votes: Iterable[tuple[str, Sequence[GateRecord]]], failures: Sequence[Failure], *, released: Collection[str]
-) -> Iterator[Columns]:
-    """The votes as rows, by column because they are most of all rows: those of finished users first.
-
-    `votes` are pairs of user id and votes; a user may come again.
-    """
-    numbers: Counter[str] = Counter()
-    of_failures = ((failure.item_id, failure.gate_records) for failure in failures)
-    for user_id, seen in chain(votes, of_failures):
-        first = numbers[user_id]
-        count = len(seen)
-        numbers[user_id] += count
-        yield {
-            "user_id": [user_id] * count,
-            "number": range(first, first + count),
-            "released": [user_id in released] * count,
-            **columns_of(seen, record_type=GateRecord),
-            "judge": [shared_model(vote.judge) for vote in seen],
-        }
 
 
 def failure_row(failure: Failure) -> FailureRow:

@@ -10,14 +10,6 @@ Action = Literal["note", "exclude"]
 Outcome = Literal["applied", "noted", "outdated"]
 
 
-class Vote(Record):
-    """One annotator's label, and what they noted."""
-
-    annotator: Name
-    value: str
-    note: str = ""
-
-
 class Erratum(Record):
     """One item, named by its keys in the flat tables, and what is done about it.
 
@@ -31,12 +23,9 @@ class Erratum(Record):
     session: int | None = None
     question_id: Name | None = None
     choice_id: Name | None = None
-    variable: str = ""
     action: Action = "note"
     reason: Text
     was: str = ""
-    study: str = ""
-    votes: tuple[Vote, ...] = ()
 
     @model_validator(mode="after")
     def action_fits_the_item(self) -> Self:
@@ -60,8 +49,6 @@ class Erratum(Record):
             parts.append(f"option {self.choice_id}")
         if self.session is not None:
             parts.append(f"period {self.period}, session {self.session}")
-        if self.variable:
-            parts.append(f"variable {self.variable}")
         return ", ".join(parts) or "the whole user"
 
 

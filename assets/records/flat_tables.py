@@ -113,7 +113,7 @@ class Table:
 
     `unread` are columns that no assistant reads or is scored on; every other one is a label,
     which decides the version. `scored` is false for rows that only say how others came about. `group`: columns of a whole
-    that takes no further rows, such as a question's options. `title`: the column that a reader knows a row by.
+    that takes no further rows, such as a question's options.
     """
 
     row: type[Record]
@@ -121,7 +121,6 @@ class Table:
     unread: frozenset[str] = frozenset()
     scored: bool = True
     group: tuple[str, ...] = ()
-    title: str = ""
 
 
 def rows_of_tables(tables: Mapping[str, Table], item: Record) -> dict[str, Sequence[Record]]:

@@ -10,7 +10,8 @@ import yaml
 
 from assets.memory_items.facts import UNDONE
 from assets.memory_items.world.relations import Relation, days_of_years
-from assets.recipe.loading import RecipeError, nearest_first
+from assets.recipe.recipe import RecipeError
+from assets.records.problems import nearest_first
 from assets.tool_dialogue.domain import Domain
 
 FOLDER = Path(__file__).with_name("domains")

@@ -8,7 +8,7 @@ from assets.memory_items.tasks import num_hops_at, rival_first_at, task_id_at
 from assets.memory_items.world.clusters import FactCluster, make_cluster, small_clusters
 from assets.memory_items.world.filler import SharedClusters
 from assets.memory_items.world.relations import person, random_value
-from assets.recipe.loading import Unit
+from assets.recipe.recipe import Unit
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.reporting.asset_description import AssetDescription, Row
 from assets.tool_dialogue.company import drawn_rows, owned_rows

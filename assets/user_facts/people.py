@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.memory_items.world.relations import person
-from assets.recipe.loading import Unit
+from assets.recipe.recipe import Unit
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.flat_tables import preview_rows
 from assets.reporting.asset_description import AssetDescription

@@ -6,7 +6,6 @@ from assets.user_facts.lives import FACTS_LIVES
 from assets.user_facts.matters import FACTS_MATTERS
 from assets.user_facts.people import FACTS_PEOPLE
 from assets.user_facts.questions import FACTS_QUESTIONS
-from assets.user_facts.report import UserFactsReport
 from assets.user_facts.sessions import FACTS_SESSIONS
 from assets.user_facts.tables import TABLES
 from assets.user_facts.users import FACTS_USERS
@@ -17,6 +16,6 @@ USER_FACTS = Benchmark(
     recipe=UserFactsRecipe,
     stages=(FACTS_PEOPLE, FACTS_MATTERS, FACTS_LIVES, FACTS_SESSIONS, FACTS_QUESTIONS, FACTS_USERS),
     tables=TABLES,
-    report=UserFactsReport,
+    report="assets.user_facts.report:UserFactsReport",
     prefix="facts_",
 )

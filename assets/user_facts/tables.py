@@ -19,7 +19,6 @@ TABLES: Mapping[str, Table] = {
         ),
         ("user_id",),
         unread=frozenset({"digest"}),
-        title="name",
     ),
     "matters": Table(
         flat_row(
@@ -32,12 +31,10 @@ TABLES: Mapping[str, Table] = {
         ),
         ("user_id", "matter"),
         group=("user_id",),
-        title="label",
     ),
     "sessions": Table(
         flat_row(FactUser, "sessions", "One session.", "user_id number at message request mail"),
         ("user_id", "number"),
-        title="message",
     ),
     "statements": Table(
         flat_row(
@@ -61,7 +58,6 @@ TABLES: Mapping[str, Table] = {
             "needed age last_change changes",
         ),
         ("user_id", "question_id"),
-        title="question",
     ),
     "choices": Table(
         flat_row(

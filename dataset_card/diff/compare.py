@@ -18,7 +18,6 @@ from dataset_card.diff.records import (
 )
 from dataset_card.diff.render import without_changes
 from dataset_card.diff.tables import ComparedTable, TablePair, compare_table
-from dataset_card.diff.titles import Titles
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.digests import canonical_digest
 from dataset_card.release.manifest import CARD, RECIPE, ManifestBody, ManifestError, read_manifest, read_recipe_fields
@@ -123,7 +122,6 @@ def compare_releases(
         reasons=tuple(reasons),
         users_added=rows.items_added,
         users_removed=rows.items_removed,
-        user_names=rows.item_names,
         tables=tuple(table.change for table in rows.tables if table.change.before or table.change.after),
         settings=tuple(settings),
         files=tuple(files),
@@ -132,12 +130,11 @@ def compare_releases(
 
 @dataclass
 class _ComparedRows:
-    """All tables, the ids of items that came and that went, and the names of all items that are listed."""
+    """All tables, and the ids of items that came and that went."""
 
     tables: list[ComparedTable] = field(default_factory=list[ComparedTable])
     items_added: tuple[str, ...] = ()
     items_removed: tuple[str, ...] = ()
-    item_names: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def _compare_rows(before: ComparedRelease, after: ComparedRelease, *, form: ReleaseFormat, examples: int) -> _ComparedRows:
@@ -163,15 +160,6 @@ def _compare_rows(before: ComparedRelease, after: ComparedRelease, *, form: Rele
             if name == form.item_table:
                 compared.items_added = _ids_only_in(connection, new_file, other=old_file, key=item_key)
                 compared.items_removed = _ids_only_in(connection, old_file, other=new_file, key=item_key)
-        titles = Titles(connection, tables, (before.tables, after.tables))
-        compared.tables = list(titles.added_to(compared.tables))
-        listed = {(item,) for item in (*compared.items_added, *compared.items_removed)}
-        for compared_table in compared.tables:
-            for row in compared_table.change.examples:
-                if item_key in row.key:
-                    listed.add((str(row.key[item_key]),))
-        for (item,), name in sorted(titles.find(form.item_table, listed).items()):
-            compared.item_names[item] = name
     return compared
 
 

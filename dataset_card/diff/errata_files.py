@@ -7,9 +7,9 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from assets.recipe.loading import requirement
 from assets.records.erratum import Erratum, SettledErratum
 from assets.records.limits import MOST_MANIFEST_BYTES, read_bounded
+from assets.records.problems import requirement
 
 ERRATA = "errata.yaml"
 SETTLED = "errata.json"

@@ -6,10 +6,10 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from assets.reporting.page_style import NARROW_TABLES, page_style, with_title
+from assets.reporting.page_style import NARROW_TABLES, page_style, short_id
 from assets.reporting.plurals import counted
 from dataset_card.diff.records import ReleaseDiff
-from dataset_card.diff.render import COUNTS, LABELS, by_interest, marked_words, name_users, rows_table, settings_table
+from dataset_card.diff.render import COUNTS, LABELS, by_interest, marked_words, rows_table, settings_table
 
 # Longer lists make a page that nobody reads; --json has all of them.
 USERS_SHOWN = 50
@@ -27,7 +27,6 @@ def diff_page(diff: ReleaseDiff) -> str:
         tables=by_interest(diff),
         by_table=rows_table(diff, untouched=True),
         settings=settings_table(diff),
-        name_users=name_users,
         marked_words=marked_words,
         users_shown=USERS_SHOWN,
     )
@@ -42,6 +41,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = {"counted": counted, "titled": with_title}
+    filters: dict[str, Any] = {"counted": counted, "short_id": short_id}
     environment.filters.update(filters)
     return environment

@@ -37,13 +37,9 @@ class CellChange(Record):
 
 
 class RowChange(Record):
-    """A row that is in both releases with other values; `key` names it within its table.
-
-    `titles`: what readers know parts of the key by, such as a user's name and a question's words, by column.
-    """
+    """A row that is in both releases with other values; `key` names it within its table."""
 
     key: dict[str, str | int]
-    titles: dict[str, str] = Field(default_factory=dict)
     cells: tuple[CellChange, ...]
 
 
@@ -90,17 +86,13 @@ class VersionReason(Record):
 
 
 class ReleaseDiff(Record):
-    """All differences. Counts are exact; examples and ids of users are the first in the order of their keys.
-
-    `user_names`: what readers know the users by who are listed here, by id.
-    """
+    """All differences. Counts are exact; examples and ids of users are the first in the order of their keys."""
 
     before: ReleaseIdentity
     after: ReleaseIdentity
     reasons: tuple[VersionReason, ...]
     users_added: tuple[str, ...] = ()
     users_removed: tuple[str, ...] = ()
-    user_names: dict[str, str] = Field(default_factory=dict)
     tables: tuple[TableChange, ...] = ()
     settings: tuple[SettingChange, ...] = ()
     files: tuple[str, ...] = Field(default=(), description="files without rows that differ, came or went")

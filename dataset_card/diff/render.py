@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from assets.reporting.asset_description import ID
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.card import markdown
 from dataset_card.diff.records import ReleaseDiff, TableChange
@@ -64,16 +63,7 @@ def verdict(diff: ReleaseDiff) -> str:
     """Say in one sentence which number has to grow, and why."""
     if diff.level == "same":
         return f"{diff.before.name} and {diff.after.name} are the same release."
-    return f"From {diff.before.name} to {diff.after.name}: a new {diff.level} number, because {name_users(diff.reason, diff)}."
-
-
-def name_users(sentence: str, diff: ReleaseDiff) -> str:
-    """Return the sentence with the users' names in place of their ids. In a card ids stay, because its bytes are released."""
-    for item, name in diff.user_names.items():
-        # An id that is a word may stand in a sentence as something else.
-        if ID.fullmatch(item):
-            sentence = sentence.replace(item, name)
-    return sentence
+    return f"From {diff.before.name} to {diff.after.name}: a new {diff.level} number, because {diff.reason}."
 
 
 def changes_section(diff: ReleaseDiff) -> str:

@@ -33,7 +33,7 @@ def _print_rows(table: TableChange, console: Console) -> None:
     rows = table.examples[:ROWS_OF_A_TABLE]
     for row in rows:
         console.print()
-        key = [f"{name.removesuffix('_id')} {row.titles.get(name, value)}" for name, value in row.key.items()]
+        key = [f"{name.removesuffix('_id')} {value}" for name, value in row.key.items()]
         console.print(Text(f"{table.table}: {', '.join(key)}", style="bold"))
         for cell in row.cells:
             note = " (a note)" if cell.kind == "note" else ""

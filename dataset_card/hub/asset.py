@@ -52,15 +52,13 @@ class Openness(Enum):
 class HubReleaseConfig(dg.Config):
     """The place to publish in: `repo` is OWNER/NAME, empty: nothing is published; `version` one on disk or `newest`.
 
-    `openness`: UNCHANGED, PRIVATE, GATED or PUBLIC; `embedded`: rows that no language model wrote may be open to others;
-    `pull_request`: propose it, and leave main and tags alone.
+    `openness`: UNCHANGED, PRIVATE, GATED or PUBLIC; `embedded`: rows that no language model wrote may be open to others.
     """
 
     repo: str = ""
     version: str = NEWEST
     openness: Openness = Openness.UNCHANGED
     embedded: bool = False
-    pull_request: bool = False
 
 
 def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
@@ -95,7 +93,7 @@ def hub_release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         with explain_failures(HubError):
             folder = _folder(releases, context.partition_key, config.version)
             visibility = None if config.openness is Openness.UNCHANGED else config.openness.value
-            request = PublishRequest(folder, config.repo, visibility, config.pull_request, config.embedded)
+            request = PublishRequest(folder, config.repo, visibility, config.embedded)
             with heartbeat(context.log.info, Steps(f"Publishing {folder.name} of {folder.parent.name} in {config.repo}").line):
                 done = publisher.publish(request)
         yield dg.MaterializeResult(data_version=dg.DataVersion(done.digest[:16]), metadata=_metadata(done, publisher.endpoint))
@@ -116,11 +114,11 @@ def _folder(release_store: ReleaseStore, variant: str, version: str) -> Path:
 
 
 def _metadata(done: Published, endpoint: str) -> dict[str, dg.MetadataValue[Any]]:
-    page = f"{endpoint}/datasets/{done.repo}"
-    url = f"{page}/discussions/{done.pull_request}" if done.pull_request else f"{page}/tree/{done.tag or done.commit}"
     texts = {"repo": done.repo, "tag": done.tag, "commit": done.commit, "digest": done.digest}
-    known = {name: dg.MetadataValue.text(text) for name, text in texts.items() if text is not None}
-    return {**known, "page": dg.MetadataValue.url(url), "new": dg.MetadataValue.bool(done.created)}
+    shown: dict[str, dg.MetadataValue[Any]] = {name: dg.MetadataValue.text(text) for name, text in texts.items()}
+    shown["page"] = dg.MetadataValue.url(f"{endpoint}/datasets/{done.repo}/tree/{done.tag}")
+    shown["new"] = dg.MetadataValue.bool(done.created)
+    return shown
 
 
 def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
@@ -180,9 +178,6 @@ def _tag_result(publisher: Publisher, metadata: Mapping[str, Any]) -> dg.AssetCh
     tag = str(metadata.get("tag", ""))
     commit = str(metadata.get("commit", ""))
     looked_at = {"repo": repo, "tag": tag, "commit": commit}
-    if not tag:
-        sentence = f"Proposed to {repo} as a pull request, so there is no tag to read."
-        return _result([], success=sentence, looked_at=looked_at)
     try:
         current = publisher.commit_of(repo, revision=tag)
     except HubError as error:

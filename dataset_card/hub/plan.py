@@ -1,14 +1,14 @@
 """The plan of publishing a release, found by reading only: the preflight checks, the version check, and the plan."""
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import pairwise
 from pathlib import Path
 
-from assets.recipe.loading import RecipeError, build_recipe
-from assets.recipe.recipe import variant_problem
+from assets.recipe.loading import build_recipe
+from assets.recipe.recipe import RecipeError, variant_problem
 from dataset_card.diff.compare import compare_releases, read_compared
 from dataset_card.diff.render import too_low
 from dataset_card.errors import HubError, HubMissing, PublishRefused, UnfitRelease
@@ -54,7 +54,6 @@ class PublishRequest:
     folder: Path
     repo: str
     visibility: Visibility | None = None
-    pull_request: bool = False
     embedded: bool = False
     scores: tuple[BaselineScore, ...] = ()
     day: date = field(default_factory=lambda: datetime.now(UTC).date())
@@ -70,7 +69,6 @@ class PublishPlan:
     state: RepoState | None
     tagged: str | None
     change: TreeChange
-    pull_requests: Mapping[int, str]
     by_hand: tuple[str, ...] = ()
 
 
@@ -93,10 +91,8 @@ class Planner:
         state = self.hub.repo_state(self.repo)
         self._check_embedded(state)
         if state is None:
-            if self.request.pull_request:
-                raise PublishRefused(f"There is no repository {self.repo} to propose to; publish without a pull request.")
-            return PublishPlan(None, None, self._change(self._tree(None)), {})
-        self.hub.check_access(self.repo, write=not self.request.pull_request)
+            return PublishPlan(None, None, self._change(self._tree(None)))
+        self.hub.check_access(self.repo, write=True)
         refs = self.hub.refs(self.repo)
         # A name that is both leads to the branch, whose files change.
         if self.release.tag in refs.branches:
@@ -105,10 +101,10 @@ class Planner:
             )
         if self.release.tag in refs.tags:
             self._check_scores(state)
-            return PublishPlan(state, self._tagged_commit(), TreeChange((), (), frozenset()), refs.pull_requests)
+            return PublishPlan(state, self._tagged_commit(), TreeChange((), (), frozenset()))
         self._check_version(refs)
         by_hand = tuple(self._tree(state.sha).written_by_hand())
-        return PublishPlan(state, None, self.change_at(state.sha), refs.pull_requests, by_hand)
+        return PublishPlan(state, None, self.change_at(state.sha), by_hand)
 
     def change_at(self, sha: str) -> TreeChange:
         """Return what a commit onto this one has to change. Raises PublishRefused for a tree that it may not change."""

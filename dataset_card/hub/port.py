@@ -1,8 +1,8 @@
 """The Hub as the publisher and the reader need it: a port, what comes back from it, and how it fails."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, Protocol
@@ -69,11 +69,10 @@ class RepoState:
 
 @dataclass(frozen=True)
 class Refs:
-    """Names of branches and tags; pull requests by number with the commit that each proposes."""
+    """Names of branches and tags."""
 
     branches: frozenset[str]
     tags: frozenset[str]
-    pull_requests: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
 @dataclass(frozen=True)
@@ -134,10 +133,6 @@ class Hub(Protocol):
 
     def commit(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> str:
         """One commit onto main, which has to be at `parent`; its sha."""
-        ...
-
-    def propose(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> int:
-        """One commit as a new pull request; its number."""
         ...
 
     def tag(self, repo: str, *, tag: str, sha: str, message: str) -> None: ...

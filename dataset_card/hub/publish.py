@@ -28,23 +28,17 @@ from dataset_card.hub.tag_registry import TagEntry, TagRegistry
 ROUNDS = 8
 FIRST_PAUSE = 0.5
 ROUNDS_OF_DEPRECATING = 5
-# Each proposal is a commit to read; an earlier one of the same release is among the latest.
-LATEST_PROPOSALS = 20
 
 
 @dataclass(frozen=True)
 class Published:
-    """The outcome. `commit` and `tag` are None for a pull request.
-
-    `created` is false when the tag, or the pull request, existed before.
-    """
+    """The outcome. `created` is false when the tag existed before."""
 
     repo: str
     digest: str
-    commit: str | None
-    tag: str | None
+    commit: str
+    tag: str
     created: bool
-    pull_request: int | None = None
 
 
 class Publisher:
@@ -116,8 +110,6 @@ class Publisher:
             plan = planner.plan()
         if plan.state is None:
             raise HubUncertain(f"{planner.repo} was made, but does not show yet")
-        if planner.request.pull_request and plan.tagged is None:
-            return self._propose(planner, plan, head=plan.state.sha)
         # Fewer readers before the rows are sent, more of them only when all is there.
         narrows = narrows_visibility(plan.state, planner.request)
         if narrows:
@@ -143,20 +135,6 @@ class Publisher:
         if state is None or state.sha != head:
             raise HubUncertain(f"the tag {tag} is not at commit {head[:12]}")
         return head
-
-    def _propose(self, planner: Planner, plan: PublishPlan, *, head: str) -> Published:
-        repo = planner.repo
-        digest = planner.release.digest
-        # Somebody merged the pull request, and only the tag is missing.
-        if not plan.change:
-            return Published(repo, digest, head, None, created=False)
-        latest = sorted(plan.pull_requests.items(), reverse=True)[:LATEST_PROPOSALS]
-        for number, sha in latest:
-            if planner.has_release_at(sha):
-                return Published(repo, digest, None, None, created=False, pull_request=number)
-        self._say_sending(planner, plan.change)
-        number = self._hub.propose(repo, change=plan.change, message=_commit_message(planner), parent=head)
-        return Published(repo, digest, None, None, created=True, pull_request=number)
 
     def _say_sending(self, planner: Planner, change: TreeChange) -> None:
         if self._notice is not None:

@@ -15,7 +15,7 @@ import yaml
 from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, GateRecord, ItemRecord
-from assets.records.common_tables import failure_row, gate_record_columns
+from assets.records.common_tables import failure_row
 from assets.records.report import BenchmarkReport
 from dataset_card.card.basic import basic_card
 from dataset_card.card.benchmark_file import BENCHMARK_FILE, benchmark_file
@@ -38,6 +38,7 @@ from dataset_card.release.manifest import (
     ManifestUsage,
     ReleaseError,
 )
+from dataset_card.release.rows import gate_record_columns
 from dataset_card.release.writers import ITEMS_AT_ONCE, ITEMS_PER_GROUP, ParquetFileWriter, write_file
 from validation.expectations.validate import TableExpectations
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assets.recipe.loading import RecipeError, build_recipe, first_problem
+from assets.recipe.loading import build_recipe
+from assets.recipe.recipe import RecipeError
 from assets.records.columnar import columns_of, from_row, rows_as_dicts
 from assets.records.flat_tables import FlatRow
+from assets.records.problems import first_problem
 from dataset_card.card.header import nested_path, table_path
 from dataset_card.release.content import ReleaseFormat, count_problems
 from dataset_card.release.manifest import RECIPE, ManifestError, read_manifest, read_recipe_fields

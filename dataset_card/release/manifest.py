@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, Self, cast
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from assets.recipe.loading import first_problem
 from assets.recipe.recipe import VARIANT_PATTERN
 from assets.records.base import duplicates
 from assets.records.limits import MOST_MANIFEST_BYTES, TooMuch, load_yaml, read_bounded
 from assets.records.paths import RelativePath, expect_file
+from assets.records.problems import first_problem
 from dataset_card.release.digests import canonical_digest
 
 MANIFEST = "manifest.json"

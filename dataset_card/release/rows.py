@@ -1,8 +1,10 @@
 """A variant's finished items read back a few at a time, so that a release of many needs no more memory than one of few."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from pydantic import ConfigDict, create_model
@@ -11,6 +13,8 @@ from assets.engine.benchmark import Benchmark
 from assets.engine.ports import SnapshotRef, SnapshotStore, portions, snapshot_rows
 from assets.engine.provenance import Provenance
 from assets.records.base import Failure, GateRecord, ItemRecord
+from assets.records.columnar import Columns, columns_of
+from assets.records.public_names import shared_model
 
 
 class GateVotes(ItemRecord):
@@ -87,3 +91,25 @@ class FinishedRows:
             snapshots=self.snapshots,
             positions=positions,
         )
+
+
+def gate_record_columns(
+    votes: Iterable[tuple[str, Sequence[GateRecord]]], failures: Sequence[Failure], *, released: Collection[str]
+) -> Iterator[Columns]:
+    """The votes as rows, by column because they are most of all rows: those of finished users first.
+
+    `votes` are pairs of user id and votes; a user may come again.
+    """
+    numbers: Counter[str] = Counter()
+    of_failures = ((failure.item_id, failure.gate_records) for failure in failures)
+    for user_id, seen in chain(votes, of_failures):
+        first = numbers[user_id]
+        count = len(seen)
+        numbers[user_id] += count
+        yield {
+            "user_id": [user_id] * count,
+            "number": range(first, first + count),
+            "released": [user_id in released] * count,
+            **columns_of(seen, record_type=GateRecord),
+            "judge": [shared_model(vote.judge) for vote in seen],
+        }

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Protocol
 
-from assets.recipe.loading import nearest_first, variants
+from assets.recipe.loading import variants
+from assets.records.problems import nearest_first
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release.versions import VARIANT, released_versions
 

@@ -15,10 +15,10 @@ from assets.engine.recipe_asset import embedded_model_notice, observe_recipe_fil
 from assets.isolation.boundary import TRUST
 from assets.llm.ports import EndpointError
 from assets.recipe.config_schema import RESET, launchpad_config
-from assets.recipe.loading import nearest_first, units
 from assets.recipe.model_policy import ROLES
-from assets.recipe.recipe import EVERYONE, Recipe
+from assets.recipe.recipe import EVERYONE, Recipe, units
 from assets.records.base import ItemRecord
+from assets.records.problems import nearest_first
 from assets.reporting.plurals import counted
 from dataset_card.release.manifest import ReleaseError
 from dataset_card.release_store.folder import check_next_version

@@ -41,7 +41,6 @@ class PublishOptions:
     public: bool = option("Open to everybody, once it is complete.", False)
     gated: bool = option("Open to everybody who logs in and shares contact data with the owner.", False)
     embedded: bool = option("Allow others to read rows that no language model wrote.", False)
-    pull_request: bool = option("Propose it as a pull request, and leave main and tags alone.", False)
     scores: str = option("Put the scores of these evaluation runs on the card; none otherwise.", metavar="RUN,...")
     dry_run: bool = option("Print what would change, and change nothing.", False)
 
@@ -73,9 +72,7 @@ def publish(
         raise Problem("Name a dataset repository with --repo OWNER/NAME, or in AMEMGYM_HUB_REPO.")
     with release_errors():
         folder = stored_release(source, release_store=open_release_store(home()), version=version)
-        request = PublishRequest(
-            folder, repo, visibility, options.pull_request, options.embedded, _named_scores(options.scores, release=folder)
-        )
+        request = PublishRequest(folder, repo, visibility, options.embedded, _named_scores(options.scores, release=folder))
         if not repo:
             _preview_here(request, unknown=NO_REPO, as_json=as_json)
             return
@@ -115,8 +112,6 @@ def _visibility(options: PublishOptions) -> Visibility | None:
     asked: list[Visibility] = [name for name in get_args(Visibility) if getattr(options, name)]
     if len(asked) > 1:
         raise Problem("Of --private, --public and --gated, give only one.")
-    if options.pull_request and asked:
-        raise Problem("A pull request changes no settings; leave out --private, --public and --gated.")
     return asked[0] if asked else None
 
 
@@ -207,9 +202,7 @@ def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) ->
         for kept in plan.by_hand:
             print(f"note  {kept}.")
         _print_scores(request)
-        if request.pull_request:
-            print(f"{repo} would get a pull request.")
-        elif plan.change:
+        if plan.change:
             print(f"{repo} would get one commit and the tag {tag}.")
         else:
             print(f"{repo} would get the tag {tag}.")
@@ -222,11 +215,5 @@ def _print_plan(planner: Planner, plan: PublishPlan, request: PublishRequest) ->
 
 def _print_published(done: Published, endpoint: str) -> None:
     page = f"{endpoint}/datasets/{done.repo}"
-    if done.tag:
-        print(f"{'Published' if done.created else 'Already published:'} {done.repo}@{done.tag}, commit {done.commit}")
-        print(f"digest {done.digest}\n{page}/tree/{done.tag}")
-    elif done.pull_request:
-        print(f"{'Proposed' if done.created else 'Already proposed'}: {page}/discussions/{done.pull_request}")
-        print("Once it is merged, run the command without --pull-request: it adds the tag.")
-    else:
-        print(f"{done.repo} already holds this release on main; run the command without --pull-request to add the tag.")
+    print(f"{'Published' if done.created else 'Already published:'} {done.repo}@{done.tag}, commit {done.commit}")
+    print(f"digest {done.digest}\n{page}/tree/{done.tag}")

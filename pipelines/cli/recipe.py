@@ -13,10 +13,11 @@ import yaml
 from assets.engine.recipe_asset import lay_overrides
 from assets.recipe import loading
 from assets.recipe.config_schema import RESET, editor_schema, recipe_fields
-from assets.recipe.loading import RECIPES, RecipeError, build_recipe, load_recipe, nearest_first, variants
-from assets.recipe.recipe import Recipe, variant_problem
+from assets.recipe.loading import RECIPES, build_recipe, load_recipe, variants
+from assets.recipe.recipe import Recipe, RecipeError, variant_problem
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 from assets.records.json_text import JsonError, parse_json
+from assets.records.problems import nearest_first
 from assets.reporting.text_table import UNBROKEN, print_table
 from pipelines.benchmarks import BENCHMARKS, benchmark_of
 from pipelines.cli.options import RecipeArgument, SetOption, command_group, file_errors, json_option, parse_overrides

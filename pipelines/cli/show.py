@@ -102,7 +102,7 @@ def quality(
 def _last_report(entry: BenchmarkEntry, variant: str) -> ReportValue:
     """Return the report of the last run. Raises Problem if there is none."""
     value = open_asset_values(home()).find(entry.benchmark.key("quality_report"), variant)
-    if not isinstance(value, ReportValue) or not isinstance(value.report, entry.benchmark.report):
+    if not isinstance(value, ReportValue) or not isinstance(value.report, entry.benchmark.report_record):
         raise Problem(f"There is no quality report of {variant!r} yet; make one with: amemgym generate {variant}")
     return value
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pkgutil import resolve_name
 
 from assets.engine.provenance import Provenance
-from assets.recipe.loading import load_recipe, nearest_first
+from assets.recipe.loading import load_recipe
 from assets.records.base import ItemRecord
+from assets.records.problems import nearest_first
 from pipelines.benchmarks import entry_of
 from pipelines.cli.terminal import TextConsole, stdout_console
 from pipelines.errors import Problem

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from assets.entry_points import EntryPointGroup
 from assets.llm.actions import result_message
 from assets.llm.native_tools import action_of_call, native_reply
-from assets.recipe.loading import first_problem
+from assets.records.problems import first_problem
 from assets.text.words import count_tokens, text_within
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.embedded.assistant import chat, memory_tasks

@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 from filelock import AsyncFileLock, Timeout
 from pydantic import ValidationError
 
-from assets.recipe.loading import first_problem
 from assets.records.base import Record
 from assets.records.columnar import arrow_schema, from_table
 from assets.records.json_text import parse_json
 from assets.records.limits import MOST_ITEM_BYTES, read_bounded
 from assets.records.paths import PathRefused, expect_file, path_inside
+from assets.records.problems import first_problem
 from assets.reporting.plurals import counted
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.errors import EvaluationError

@@ -10,8 +10,9 @@ import yaml
 from pydantic import Field, ValidationError
 
 from assets.recipe.extra_body import ExtraBody
-from assets.recipe.loading import StrictLoader, first_problem, nearest_first
+from assets.recipe.loading import StrictLoader
 from assets.recipe.recipe import Budget
+from assets.records.problems import first_problem, nearest_first
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.isolated import CONDITIONS
 from pipelines.evaluation.reasoning import CONTEXT_TOKENS

@@ -5,8 +5,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TypeVar
 
-from assets.recipe.loading import RecipeError, build_recipe, expect_recipe
-from assets.recipe.recipe import Recipe
+from assets.recipe.loading import build_recipe, expect_recipe
+from assets.recipe.recipe import Recipe, RecipeError
 from dataset_card.errors import HubError
 from dataset_card.release.manifest import ManifestError, ReleaseError, read_recipe_fields
 from dataset_card.release_store.store import ReleaseStore

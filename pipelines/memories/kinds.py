@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 from assets.entry_points import load_point, points_of
-from assets.recipe.loading import nearest_first
+from assets.records.problems import nearest_first
 from pipelines.errors import EvaluationError
 from pipelines.memories.built_in.base import CopiedMemory
 from pipelines.memories.contract import MemorySpec

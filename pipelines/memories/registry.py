@@ -9,8 +9,8 @@ import yaml
 from pydantic import ValidationError
 
 from assets.entry_points import refuse_stale
-from assets.recipe.loading import first_problem, name_meant, nearest_first
 from assets.records.paths import leads_inside
+from assets.records.problems import first_problem, name_meant, nearest_first
 from pipelines.errors import EvaluationError
 from pipelines.memories.contract import MemorySpec
 from pipelines.memories.failures import MemoryFailed

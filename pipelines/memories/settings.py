@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from assets.isolation.limits import DEFAULT_LIMITS, ResidentLimits
 from assets.recipe.extra_body import SECRET_NAME, SECRET_VALUE
-from assets.recipe.loading import first_problem, nearest_first
+from assets.records.problems import first_problem, nearest_first
 from pipelines.errors import EvaluationError
 from pipelines.memories.contract import MemorySpec, Setting
 from pipelines.memories.failures import MemoryFailed

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from assets.engine.materialization import explain_failures
 from assets.engine.ports import RunContext
 from assets.llm.ports import EndpointError
-from assets.recipe.loading import requirement
+from assets.records.problems import requirement
 from dataset_card.errors import HubError
 from dataset_card.hub.publish import Publisher
 from dataset_card.release_store.folder import ReleaseWriter

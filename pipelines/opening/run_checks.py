@@ -13,8 +13,10 @@ import dagster as dg
 from assets.engine.benchmark import Benchmark
 from assets.engine.provenance import is_report_of
 from assets.engine.recipe_asset import check_units, lay_overrides
-from assets.recipe.loading import RecipeError, field_problems, load_recipe, nearest_first, units, variants
+from assets.recipe.loading import field_problems, load_recipe, variants
 from assets.recipe.partitions import PARTITION_TAG
+from assets.recipe.recipe import RecipeError, units
+from assets.records.problems import nearest_first
 from dataset_card.release_store.folder import check_version
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.home import home

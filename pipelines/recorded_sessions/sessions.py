@@ -14,9 +14,9 @@ from typing import Any, Literal, cast
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from assets.recipe.loading import first_problem
 from assets.records.json_text import JsonError, parse_json
 from assets.records.limits import MB, TooMuch, read_unpacked
+from assets.records.problems import first_problem
 from assets.reporting.plurals import counted
 from assets.text.words import count_tokens
 from pipelines.errors import EvaluationError

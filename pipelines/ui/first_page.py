@@ -16,8 +16,9 @@ import dagster as dg
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.engine.provenance import ReportValue
-from assets.recipe.loading import RecipeError, load_recipe, purpose_of, variants
+from assets.recipe.loading import load_recipe, purpose_of, variants
 from assets.recipe.partitions import PARTITION_TAG
+from assets.recipe.recipe import RecipeError
 from assets.records.estimate import Estimate
 from assets.reporting.page_style import NARROW_TABLES, page_address, page_style
 from assets.reporting.plurals import counted

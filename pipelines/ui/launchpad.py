@@ -14,9 +14,9 @@ from assets.engine.ports import AssetValues
 from assets.engine.recipe_asset import lay_overrides
 from assets.recipe import loading
 from assets.recipe.config_schema import NOT_FOR_PEOPLE
-from assets.recipe.loading import RecipeError, check_variant, load_recipe, variants
+from assets.recipe.loading import check_variant, load_recipe, variants
 from assets.recipe.partitions import PARTITION_TAG
-from assets.recipe.recipe import variant_problem
+from assets.recipe.recipe import RecipeError, variant_problem
 from pipelines.benchmarks import benchmark_of
 from pipelines.jobs import GENERATE_AND_RELEASE
 

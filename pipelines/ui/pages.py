@@ -19,8 +19,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from assets.recipe.loading import RecipeError
 from assets.recipe.partitions import BENCHMARK_TAG
+from assets.recipe.recipe import RecipeError
 from assets.reporting.page_style import page_address
 from dataset_card.diff.compare import compare_releases, read_compared
 from dataset_card.diff.page import diff_page

@@ -29,7 +29,8 @@ from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.llm.usage import Meter
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import expect_recipe, load_recipe, units
+from assets.recipe.loading import expect_recipe, load_recipe
+from assets.recipe.recipe import units
 from assets.records.base import ItemRecord
 from pipelines.home import Home, home
 from pipelines.opening.models import open_run_context

@@ -5,7 +5,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from pipelines.benchmarks import BENCHMARKS
 from pipelines.opening.run_checks import check_run
 

@@ -15,7 +15,7 @@ from assets.code_qa.sources import draw_sources, with_package_digests
 from assets.code_qa.team.relations import OUTCOME
 from assets.memory_items.tasks import TaskAblation, TaskDocuments, TaskLengths
 from assets.recipe.code_qa import CodeQaRecipe
-from assets.recipe.loading import units
+from assets.recipe.recipe import units
 from assets.records.base import ItemRecord
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel

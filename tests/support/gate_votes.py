@@ -5,7 +5,7 @@ from typing import Any
 
 from assets.amemgym.tables import GateRecordRow
 from assets.records.base import Failure, GateRecord
-from assets.records.common_tables import gate_record_columns
+from dataset_card.release.rows import gate_record_columns
 from tests.support.scenario import CHOICES, DIET, GOAL
 
 

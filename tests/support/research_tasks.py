@@ -10,7 +10,7 @@ from assets.deep_research.worlds import draw_worlds
 from assets.llm.ports import LanguageModel
 from assets.memory_items.tasks import MemoryTask, TaskAblation, TaskLengths, TaskQuestion, TaskTurns
 from assets.recipe.deep_research import DeepResearchRecipe
-from assets.recipe.loading import units
+from assets.recipe.recipe import units
 from assets.records.base import ItemRecord
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel

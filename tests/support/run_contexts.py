@@ -11,7 +11,7 @@ from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage import Stage
 from assets.engine.stage_runner import StageResult, StageRunner
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import units
+from assets.recipe.recipe import units
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run
 from tests.support.scripted_model import ScriptedModel

@@ -10,8 +10,7 @@ from assets.engine.benchmark import Benchmark
 from assets.engine.stage import Stage
 from assets.llm.gate import Gate, GateAttempt, ReadingTask, pass_gates
 from assets.llm.ports import LanguageModel, ModelRequest
-from assets.recipe.loading import Unit
-from assets.recipe.recipe import Recipe
+from assets.recipe.recipe import Recipe, Unit
 from assets.records.base import GateRecord, ItemRecord
 from assets.records.common_tables import FailureRow, GateVoteRow
 from assets.records.flat_tables import Table, flat_row

@@ -10,7 +10,7 @@ from assets.code_qa.session_questions.pipeline import SESSION_QUESTIONS
 from assets.code_qa.sources import draw_sources, with_package_digests
 from assets.recipe.code_qa import SessionQuestionsRecipe
 from assets.recipe.document_tasks import Operation
-from assets.recipe.loading import units
+from assets.recipe.recipe import units
 from assets.records.base import ItemFailed, ItemRecord
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel

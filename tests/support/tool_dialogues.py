@@ -6,7 +6,7 @@ from typing import Any
 
 from assets.llm.ports import LanguageModel
 from assets.memory_items.tasks import TaskAblation, TaskDocuments, TaskLengths
-from assets.recipe.loading import units
+from assets.recipe.recipe import units
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
 from assets.records.base import ItemRecord
 from assets.tool_dialogue.pipeline import TOOL_DIALOGUE

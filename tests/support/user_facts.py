@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from assets.recipe.loading import Unit
+from assets.recipe.recipe import Unit
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.base import ItemRecord
 from assets.user_facts.lives import draw_life

@@ -14,7 +14,8 @@ from assets.engine.ports import RunContext, SnapshotRef
 from assets.engine.serialized_record import serialized_rows
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import load_recipe, units
+from assets.recipe.loading import load_recipe
+from assets.recipe.recipe import units
 from assets.records.base import Failure, ItemRecord, Record
 from pipelines.embedded.app import write_reply
 from pipelines.embedded.task import recognise

@@ -126,9 +126,7 @@ def test_a_set_that_may_be_released_says_so_first() -> None:
 
 def test_a_shortcut_beyond_its_limit_heads_the_page_and_shows_its_worst_items() -> None:
     episodes = random_users(20, change=adding(" And so on, for a good while, come what may, and then some more of the same."))
-    text = " ".join(
-        Page(render_quality_page(small_report(shortcuts=shortcut_lines(episodes, recipe=scenario.recipe())))).words
-    )
+    text = " ".join(Page(render_quality_page(small_report(shortcuts=shortcut_lines(episodes, recipe=scenario.recipe())))).words)
     assert "Not to be released" in text
     assert "Without memory, 'longest' is right" in text
     assert "longest: the questions that give the right option away most" in text

@@ -9,7 +9,7 @@ from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.records.persona import Persona
 from assets.amemgym.user_profiles import complementary_info
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from assets.text.text_checks import SENTENCE_END
 from validation.rules import NoTwoAlike, OneRowPerItem, Rule, SetRule, expect
 

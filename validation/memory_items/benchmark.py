@@ -7,7 +7,7 @@ import dagster as dg
 
 from assets.engine.benchmark import Benchmark
 from assets.memory_items.tasks import TaskAblation, TaskLengths, TaskQuestion, TaskTurns
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from assets.records.base import ItemRecord
 from assets.reporting.plurals import counted, is_or_are, plural
 from validation.memory_items.ablation import INSTANCE_RULES, ablation_rules

@@ -11,7 +11,7 @@ from assets.engine.benchmark import Benchmark
 from assets.engine.ports import AssetValues
 from assets.engine.provenance import ReportValue
 from assets.engine.recipe_asset import current_recipe
-from assets.recipe.loading import units
+from assets.recipe.recipe import units
 from assets.records.report import ColumnLine, RuleLine
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.plurals import counted

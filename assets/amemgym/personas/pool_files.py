@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets.recipe.amemgym import PoolSpec
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 
 OWN_POOL = Path(__file__).parent / "pool.jsonl"
 GZIP = b"\x1f\x8b"

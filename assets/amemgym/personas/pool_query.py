@@ -14,7 +14,7 @@ from typing import cast
 import duckdb
 import pyarrow as pa
 
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from assets.reporting.duckdb_problems import say_problem
 
 BUFFERS = "350MB"

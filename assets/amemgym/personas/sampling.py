@@ -18,8 +18,8 @@ from assets.amemgym.personas.pool_files import PoolReader, find_reader, literal,
 from assets.amemgym.personas.pool_query import selected_uuids
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import RecipeError, first_problem
-from assets.recipe.recipe import EVERYONE
+from assets.recipe.recipe import EVERYONE, RecipeError
+from assets.records.problems import first_problem
 from assets.records.readable import unreadable_in
 from assets.reporting.duckdb_problems import say_problem
 

@@ -7,7 +7,7 @@ from assets.amemgym.personas.sampling import sample_personas
 from assets.amemgym.records.persona import Persona
 from assets.engine.stage import Stage
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import Unit
+from assets.recipe.recipe import Unit
 from assets.records.flat_tables import preview_rows
 from assets.reporting.asset_description import AssetDescription
 

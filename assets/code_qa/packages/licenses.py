@@ -3,7 +3,7 @@
 import re
 from email.message import Message
 
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 
 # SPDX identifiers of licenses that allow copies of parts, if the notice goes with them.
 PERMISSIVE = frozenset(

@@ -16,7 +16,7 @@ from assets.code_qa.packages.imports import files_taken
 from assets.code_qa.packages.licenses import license_of
 from assets.code_qa.records.sources import CodeFile, CodePackage, Origin
 from assets.recipe.code_qa import PackageSpec
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from assets.records.paths import PathRefused, files_inside, is_relative_path, read_python_path
 
 MOST_BYTES = 64_000_000  # of an archive's Python files: what unpacks to more is no package

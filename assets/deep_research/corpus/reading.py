@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from markdown_it import MarkdownIt
 from pyarrow import ArrowException
 
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from assets.records.paths import PathRefused, files_inside
 
 MARKDOWN = (".md", ".markdown")

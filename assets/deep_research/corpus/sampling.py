@@ -14,7 +14,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.lengths import tokens_to_draw
 from assets.memory_items.tasks import num_hops_at, task_id_at
 from assets.recipe.deep_research import DeepResearchRecipe
-from assets.recipe.loading import RecipeError, Unit
+from assets.recipe.recipe import RecipeError, Unit
 from assets.text.words import count_tokens
 
 NAME = re.compile(

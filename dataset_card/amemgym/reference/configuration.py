@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from assets.text.languages import LANGUAGES
 
 # Fields of a configuration, and ours. Forks have other names for some.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from assets.recipe.loading import requirement
+from assets.records.problems import requirement
 
 
 def _day(value: str) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 from pydantic import Field, ValidationError
 
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import first_problem
 from assets.records.base import Record
+from assets.records.problems import first_problem
 from assets.reporting.plurals import counted
 from assets.text.languages import LANGUAGES, Language
 

@@ -16,9 +16,9 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assets.engine.seeded_random import SeededRandom
-from assets.recipe.loading import first_problem
 from assets.records.base import ItemFailed
 from assets.records.paths import PathRefused, read_relative_path
+from assets.records.problems import first_problem
 from assets.reporting.plurals import counted
 from dataset_card.release.digests import canonical_digest
 from pipelines.agents.swe_world import BUILDING, FOLDER, Build, SweRow, SweUnusable, Workspace, refuse_where_nothing_runs

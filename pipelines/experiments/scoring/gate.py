@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from assets.recipe.loading import first_problem
 from assets.records.base import Record
 from assets.records.estimate import FEWEST_USERS, Estimate
 from assets.records.json_text import parse_json
 from assets.records.limits import MOST_ITEM_BYTES, read_bounded
+from assets.records.problems import first_problem
 from assets.reporting.intervals import Tallies, metric_difference, share
 from assets.reporting.plurals import counted
 from assets.reporting.statistic import CONFIDENCE, Statistic, rounded

@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from assets.llm.ports import ModelReply
-from assets.recipe.loading import first_problem
+from assets.records.problems import first_problem
 from assets.whole_files import whole_file
 from pipelines.resources.cache.reply_cache import COLUMNS, NOT_STORED, REPLY, TABLE
 from pipelines.resources.storage.database import Connection

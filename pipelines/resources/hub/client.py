@@ -1,6 +1,5 @@
 """The Hub port, implemented with the huggingface_hub client. Only `open_hub` imports it, after setting the environment."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -9,13 +8,12 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, Re
 from huggingface_hub.hf_api import CommitInfo, DatasetInfo
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # pyright: ignore[reportUnknownVariableType]
 
-from dataset_card.errors import HubDenied, HubError, HubMissing, HubStale
+from dataset_card.errors import HubDenied, HubMissing, HubStale
 from dataset_card.hub.port import MAIN, CommitMessage, Refs, RemoteFile, RepoState, TreeChange, Visibility
 from pipelines.resources.hub.retry import RetryingCalls, login_advice
 from pipelines.resources.hub.settings import HubSettings
 
 DATASET = "dataset"
-PULL_REQUEST = re.compile(r"refs/pr/(\d+)")
 
 
 class HubClient:
@@ -46,19 +44,11 @@ class HubClient:
             raise HubDenied(f"This token may not {verb} {repo}; {login_advice()}.") from error
 
     def refs(self, repo: str) -> Refs:
-        """Return the names of branches and tags, and the commits of pull requests by number."""
-        listing = self._calls.read(
-            f"the branches of {repo}",
-            lambda: self._api.list_repo_refs(repo, repo_type=DATASET, include_pull_requests=True),
-        )
-        pull_requests: dict[int, str] = {}
-        for ref in listing.pull_requests or ():
-            number = PULL_REQUEST.fullmatch(ref.ref)
-            if number:
-                pull_requests[int(number[1])] = ref.target_commit
+        """Return the names of branches and tags."""
+        listing = self._calls.read(f"the branches of {repo}", lambda: self._api.list_repo_refs(repo, repo_type=DATASET))
         branches = frozenset(ref.name for ref in listing.branches)
         tags = frozenset(ref.name for ref in listing.tags)
-        return Refs(branches, tags, pull_requests)
+        return Refs(branches, tags)
 
     def files(self, repo: str, *, sha: str) -> dict[str, RemoteFile]:
         """Return a commit's files by path, with size in bytes and digest: SHA-256 of large files, git blob id of others."""
@@ -105,25 +95,13 @@ class HubClient:
 
     def commit(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> str:
         """Make one commit on main, and return its id."""
-        return self._commit(repo, change=change, message=message, parent=parent).oid
-
-    def propose(self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str) -> int:
-        """Make one commit as a pull request, and return its number."""
-        number = self._commit(repo, change=change, message=message, parent=parent, as_pull_request=True).pr_num
-        if number is None:
-            raise HubError(f"The Hub made no pull request in {repo}; look there before running this again.")
-        return number
-
-    def _commit(
-        self, repo: str, *, change: TreeChange, message: CommitMessage, parent: str, as_pull_request: bool = False
-    ) -> CommitInfo:
         # Not upload_folder: it splits large releases into several commits, and sends a commit again when the reply is lost.
         operations: list[CommitOperationAdd | CommitOperationDelete] = []
         for file in change.adds:
             operations.append(CommitOperationAdd(file.path, file.content))
         for path in change.deletes:
             operations.append(CommitOperationDelete(path, is_folder=False))
-        return self._calls.write(
+        commit: CommitInfo = self._calls.write(
             f"the commit to {repo}",
             lambda: self._api.create_commit(
                 repo,
@@ -132,9 +110,9 @@ class HubClient:
                 commit_description=message.description,
                 repo_type=DATASET,
                 parent_commit=parent,
-                create_pr=as_pull_request,
             ),
         )
+        return commit.oid
 
     def tag(self, repo: str, *, tag: str, sha: str, message: str) -> None:
         """Create a tag. `exist_ok` is not used: it would hide that the tag already points to another commit."""

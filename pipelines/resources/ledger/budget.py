@@ -10,8 +10,7 @@ from functools import partial
 from pydantic import ValidationError
 
 from assets.llm.ports import BudgetReached, EndpointError
-from assets.recipe.loading import RecipeError
-from assets.recipe.recipe import Budget
+from assets.recipe.recipe import Budget, RecipeError
 from assets.reporting.plurals import counted
 from pipelines.resources.ledger.ledger import TABLE, Ledger, LedgerRow, Spent, book, sent_now, spent_so_far
 from pipelines.resources.ledger.prices import Prices

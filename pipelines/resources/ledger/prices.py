@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assets.llm.ports import EndpointError
 from assets.llm.usage import Usage
-from assets.recipe.loading import first_problem
+from assets.records.problems import first_problem
 from pipelines.embedded.bank import EMBEDDED_URL, MODEL_FAMILY
 from pipelines.resources.llm.settings import OPENAI_URL
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from pydantic_core import ErrorDetails
 
 from assets.llm.ports import EndpointError
-from assets.recipe.loading import requirement
+from assets.records.problems import requirement
 from pipelines.bounded_http import header_lines
 from pipelines.errors import Problem
 from pipelines.network_route import NetworkRoute

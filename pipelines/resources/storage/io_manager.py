@@ -152,9 +152,9 @@ class AssetValueIOManager(dg.IOManager):
                 return simple.model_validate_json(content)
         fields: dict[str, Any] = json.loads(content)
         benchmark = self._find_benchmark(asset)
-        if benchmark is None or kind != benchmark.report.__name__:
+        if benchmark is None or kind != benchmark.report_record.__name__:
             raise ValueError(f"{asset} has no value of the kind {kind}")
-        report = benchmark.report.model_validate(fields["report"])
+        report = benchmark.report_record.model_validate(fields["report"])
         return ReportValue(provenance=Provenance.model_validate(fields["provenance"]), report=report)
 
     def _value(self, context: dg.InputContext, asset: str, partition: str, *, lenient: bool) -> Record | None:

@@ -18,7 +18,7 @@ from assets.amemgym.personas import pool_query
 from assets.amemgym.personas.pool_files import OWN_POOL, pool_digest, pool_files
 from assets.amemgym.personas.sampling import sample_personas
 from assets.recipe.amemgym import PoolSpec
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from tests.support.small import persona, persona_row, small_recipe
 
 OWN_SQL = pytest.mark.slow  # it runs in a process

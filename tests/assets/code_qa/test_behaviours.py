@@ -15,7 +15,7 @@ from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.sources import draw_sources, with_package_digests
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.code_qa import CodeQaRecipe, PackageSpec
-from assets.recipe.loading import units
+from assets.recipe.recipe import units
 from assets.records.base import ItemFailed
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel

@@ -14,7 +14,7 @@ from assets.engine.serialized_record import serialized_rows
 from assets.engine.stage_runner import StageRunner
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.code_qa import SessionQuestionsRecipe
-from assets.recipe.loading import units
+from assets.recipe.recipe import units
 from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run

@@ -18,7 +18,7 @@ from assets.code_qa.packages.symbols import callable_names, symbols_of
 from assets.code_qa.packages.vocabulary import code_vocabulary
 from assets.code_qa.records.sources import CodeFile, CodeSources
 from assets.recipe.code_qa import PackageSpec
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 
 SOURCE = '''"""Words of the module."""
 import os

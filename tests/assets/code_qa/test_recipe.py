@@ -2,7 +2,8 @@
 
 import pytest
 
-from assets.recipe.loading import RecipeError, build_recipe
+from assets.recipe.loading import build_recipe
+from assets.recipe.recipe import RecipeError
 
 WRONG: dict[str, tuple[list[object], str]] = {
     "a field of one": (

@@ -13,7 +13,7 @@ from assets.deep_research.corpus.sampling import with_corpus_digest
 from assets.deep_research.corpus.sections import MOST_TOKENS, sections_of
 from assets.deep_research.records import Section
 from assets.engine.recipe_asset import recipe_metadata
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from assets.text.words import count_tokens
 from pipelines.embedded.deep_research.manuals import manual_facts
 from tests.support.coroutines import run

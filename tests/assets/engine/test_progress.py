@@ -1,6 +1,7 @@
 """Progress of a running stage: a line now and then, whatever the stage waits for."""
 
 import threading
+from collections import Counter
 from dataclasses import replace
 
 from assets.engine.ports import StageProgress
@@ -34,7 +35,7 @@ def test_the_line_of_a_stage_tells_users_calls_and_failures() -> None:
 
 
 def watched(*, expected: float = 0.0, **users: int) -> ProgressLog:
-    meter = Meter(waiting=3, items={name: Usage(calls=calls) for name, calls in users.items()})
+    meter = Meter(waiting=3, items=Counter(users))
     meter.add(Usage(calls=300), cost_usd=1.25)
     return ProgressLog(meter, first_line="answers of base: beginning", expected=expected)
 
@@ -83,7 +84,7 @@ def test_no_time_is_promised_where_nothing_is_known_or_nothing_moves() -> None:
 
 
 def test_where_steps_are_alike_the_time_left_follows_from_how_many_are_left_whatever_items_took() -> None:
-    meter = Meter(waiting=3, items={"a": Usage(calls=200)})
+    meter = Meter(waiting=3, items=Counter(a=200))
     watch = ProgressLog(meter, first_line="", expected=60.0, alike=True)
     watch.update(replace(PROGRESS, done=10, given_up=()))
     assert watch.line().endswith("about 30 s left")

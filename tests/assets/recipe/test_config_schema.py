@@ -16,8 +16,8 @@ from assets.engine.ports import VALUES
 from assets.engine.recipe_asset import check_again, recipe_asset
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.config_schema import NOT_FOR_PEOPLE, RecipeField, editor_schema, launchpad_config, recipe_fields
-from assets.recipe.loading import RECIPES, RecipeError, dotted_fields, load_recipe, variants
-from assets.recipe.recipe import Recipe
+from assets.recipe.loading import RECIPES, dotted_fields, load_recipe, variants
+from assets.recipe.recipe import Recipe, RecipeError
 from tests.support.small import small_recipe
 
 FIELDS = recipe_fields(AMemGymRecipe)

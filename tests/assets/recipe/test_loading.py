@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from assets.recipe import loading
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.config_schema import recipe_fields
-from assets.recipe.loading import RecipeError, build_recipe, expect_recipe, load_recipe, units, variants
+from assets.recipe.loading import build_recipe, expect_recipe, load_recipe, variants
+from assets.recipe.recipe import RecipeError, units
 from assets.recipe.registry import RECIPE_TYPES
 from tests.support.commands import clean_environment
 from tests.support.small import small_recipe

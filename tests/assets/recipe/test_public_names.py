@@ -4,7 +4,7 @@ import pytest
 
 from assets.engine.recipe_asset import embedded_model_notice, with_embedded_model
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from assets.records.public_names import file_name, shared_model
 from dataset_card.card.recipe import models_by_role, shared_recipe
 from tests.support import gate_votes, scenario

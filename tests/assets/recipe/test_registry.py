@@ -10,8 +10,8 @@ from assets.amemgym.records.user import UserRecord
 from assets.engine.benchmark import Benchmark
 from assets.engine.stage import Stage
 from assets.recipe.amemgym import FIELDS, AMemGymRecipe
-from assets.recipe.loading import RecipeError, build_recipe, expect_recipe, load_recipe
-from assets.recipe.recipe import Recipe
+from assets.recipe.loading import build_recipe, expect_recipe, load_recipe
+from assets.recipe.recipe import Recipe, RecipeError
 from assets.recipe.registry import RECIPE_TYPES
 from tests.support.small import small_recipe
 

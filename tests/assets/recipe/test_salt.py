@@ -3,7 +3,8 @@
 from assets.deep_research.worlds import draw_worlds
 from assets.engine.recipe_asset import recipe_metadata
 from assets.recipe.deep_research import DeepResearchRecipe
-from assets.recipe.loading import load_recipe, units
+from assets.recipe.loading import load_recipe
+from assets.recipe.recipe import units
 from tests.support import small
 from tests.support.research_tasks import small_recipe
 

@@ -40,7 +40,7 @@ def test_a_stage_with_a_gate_tells_counts_rows_gates_and_where_its_snapshot_lies
     shown = told(tmp_path, result, SESSION_QUERIES)
     assert shown["users"] == 2
     further = detail(shown)
-    assert shown["calls"] == int(further["calls from cache"]) + sum(work.calls for work in result.meter.items.values()) > 0
+    assert shown["calls"] == int(further["calls from cache"]) + result.meter.items.total() > 0
     assert further["users replaced"] == "0"
     assert shown["cost_usd"] == "unknown"
     assert persona(0).user_id in shown["details"].md_str

@@ -13,7 +13,7 @@ from assets.memory_items.facts import UNDONE
 from assets.memory_items.final_ablation import uncertified_lengths
 from assets.memory_items.recovery import RECOVER
 from assets.memory_items.world.writing import PlannedText, WrittenText
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from assets.records.base import ItemFailed
 from assets.tool_dialogue.company import Company
 from assets.tool_dialogue.desk import ServiceDesk

@@ -2,7 +2,6 @@
 
 import json
 import re
-from html import unescape
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -96,28 +95,6 @@ def test_settings_that_changed_are_listed_and_others_not(tmp_path: Path) -> None
     longer = {"items": [retold(), scenario.episode(SECOND)], "recipe": scenario.recipe(num_users=2, seed=7)}
     found = diff(tmp_path, {}, longer)
     assert [(one.name, one.before, one.after) for one in found.settings] == [("seed", "42", "7")]
-
-
-def test_readers_see_names_and_words_where_rows_have_ids(tmp_path: Path) -> None:
-    """The id of a user is the title of the name, and stays in the record."""
-    item = "3a7b3fed2fd36c59e2ae0efd7afb9f74"
-    episode, gone = scenario.episode(item), scenario.episode("9b0c3fed2fd36c59e2ae0efd7afb9f74")
-    first, *others = episode.questions
-    choice, *choices = first.answer_choices
-    first = scenario.varied(first, answer_choices=(scenario.varied(choice, answer=f"{choice.answer} Always."), *choices))
-    found = diff(tmp_path, {"items": [episode, gone]}, {"items": [scenario.varied(episode, questions=(first, *others))]})
-    name = episode.user_profile.name
-    (row,) = table(found, "answer_choices").examples
-    assert row.titles == {"user_id": name, "question_id": first.query}
-    assert found.user_names == {item: name, gone.user_id: name}
-
-    told, page = StringIO(), diff_page(found)
-    print_diff(found, Console(file=told, width=400))
-    for text in (told.getvalue(), unescape(re.sub("<[^>]*>", " ", page))):
-        assert {name, first.query} <= {one for one in (name, first.query) if one in text}
-        assert item[:8] not in text
-        assert gone.user_id[:8] not in text
-    assert page.count(f'title="{item}"') == page.count(f'title="{gone.user_id}"') == 1
 
 
 def test_nothing_changed_is_told_as_such(tmp_path: Path) -> None:

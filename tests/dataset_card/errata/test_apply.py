@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from assets.amemgym.records.episode import Episode
-from assets.records.erratum import Erratum, Vote
+from assets.records.erratum import Erratum
 from dataset_card.amemgym.errata import Corrector
 from dataset_card.amemgym.reference.data_json import read_data_json
 from dataset_card.amemgym.release import AMEMGYM_RELEASE
@@ -23,9 +23,8 @@ ADA = "5f0c-ada-003"
 
 
 def erratum(**changes: Any) -> Erratum:
-    """The first question of Zoë is left out, by two votes."""
-    votes = (Vote(annotator="anna", value="b"), Vote(annotator="ben", value="none"))
-    fields = {"user_id": USER_ID, "question_id": "q01", "action": "exclude", "reason": "No option | fits.", "votes": votes}
+    """The first question of Zoë is left out."""
+    fields = {"user_id": USER_ID, "question_id": "q01", "action": "exclude", "reason": "No option | fits."}
     return Erratum.model_validate({**fields, **changes})
 
 
@@ -96,8 +95,8 @@ def test_the_next_release_applies_lists_and_proves_its_errata(tmp_path: Path) ->
     assert verify_release(after.folder) == []
     assert queried(rows) == [("q02",)]
     assert len(data.questions) == 1
-    assert "| question q01 | `5f0c-zoë-001` | No option \\| fits. | b, none | left out |" in card
-    assert "| question q01 | `5f0c-ada-003` | Odd wording. | b, none | told only |" in card
+    assert "| question q01 | `5f0c-zoë-001` | No option \\| fits. | left out |" in card
+    assert "| question q01 | `5f0c-ada-003` | Odd wording. | told only |" in card
     assert "errata.json" in {file.path for file in after.manifest.files}
 
 

@@ -165,8 +165,6 @@ def test_fetch_says_where_it_could_not_look_up_whether_a_version_is_deprecated(f
         (["publish", "nothing", "--repo", "lab/x"], "/releases are those of demo."),
         (["publish", "demo", "--repo", "lab/x", "--version", "3.0.0"], "demo has no version 3.0.0; there are 0.1.0, 0.2.0."),
         (["publish", "demo", "--repo", "lab/x", "--public", "--private"], "give only one"),
-        (["publish", "demo", "--repo", "lab/x", "--public", "--pull-request"], "changes no settings"),
-        (["publish", "demo", "--repo", "lab/x", "--pull-request"], "There is no repository lab/x"),
         (["publish", "demo", "--repo", "x"], "give OWNER/NAME"),
         (["publish", "demo", "--repo", "lab/x", "--endpoint", "https://me:secret@hub"], "put a token into HF_TOKEN"),
         (["publish", "demo", "--repo", "lab/x", "--endpoint", "https://elsewhere"], "already bound to"),

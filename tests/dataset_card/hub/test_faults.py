@@ -98,13 +98,6 @@ def test_a_lost_reply_is_not_answered_with_a_second_write(fake: FakeHub, hub: Hu
     assert (fake.asked.count(route), commits(fake, repo), tags(fake, repo)) == (1, 1, {"demo-v0.1.0": done.commit})
 
 
-def test_a_lost_reply_to_a_pull_request_makes_no_second_one(fake: FakeHub, hub: Hub, repo: str) -> None:
-    fake.make(repo)
-    fake.faults.add(Fault("commit", "lost"))
-    assert published(hub, a_release(), repo=repo, pull_request=True).pull_request == 1
-    assert fake.asked.count("commit") == 1
-
-
 def test_a_hub_that_refuses_commits_for_good_is_told_in_one_sentence(fake: FakeHub, hub: Hub, repo: str) -> None:
     fake.faults.add(Fault("commit", times=99))
     with pytest.raises(HubError, match=rf"demo-v0\.1\.0 is not published in {repo} yet: .* 503.*; run it again to go on\.$"):

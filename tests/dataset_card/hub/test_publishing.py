@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 import yaml
 
 from dataset_card.hub.plan import PublishRequest
@@ -13,7 +12,7 @@ from dataset_card.hub.tag_registry import TagRegistry
 from dataset_card.release_store.folder import write_release
 from pipelines.benchmarks import format_of
 from tests.support.hub_server.releases import a_release, assert_holds, commit_by_hand, commits, held_files, published, tags
-from tests.support.hub_server.state import READER, FakeHub
+from tests.support.hub_server.state import FakeHub
 from tests.support.releases import content, report
 
 
@@ -135,27 +134,3 @@ def test_a_gated_repository_is_public_and_asks_for_names(fake: FakeHub, hub: Hub
     fake.asked.clear()
     published(hub, a_release(), repo=repo, visibility="gated")
     assert "settings" not in fake.asked
-
-
-def test_a_pull_request_leaves_main_alone_and_is_not_made_twice(
-    fake: FakeHub, hub: Hub, repo: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake.make(repo, private=False)
-    monkeypatch.setenv("HF_TOKEN", READER)
-    release = a_release()
-    done = published(hub, release, repo=repo, pull_request=True)
-    assert done.pull_request == 1
-    assert done.tag is None
-    assert commits(fake, repo) == 0
-    assert tags(fake, repo) == {}
-    assert_holds(fake, repo, release, revision="refs/pr/1")
-    again = published(hub, release, repo=repo, pull_request=True)
-    assert (again.pull_request, again.created) == (1, False)
-
-
-def test_publishing_after_the_merge_only_tags(fake: FakeHub, hub: Hub, repo: str) -> None:
-    git, release = fake.make(repo).git, a_release()
-    published(hub, release, repo=repo, pull_request=True)
-    git.git("update-ref", "refs/heads/main", "refs/pr/1")
-    done = published(hub, release, repo=repo)
-    assert (commits(fake, repo), tags(fake, repo)) == (1, {"demo-v0.1.0": done.commit})

@@ -13,8 +13,7 @@ import pytest
 from assets.amemgym.records.user import UserRecord
 from assets.engine.benchmark import Benchmark
 from assets.engine.stage import Stage
-from assets.recipe.loading import Unit
-from assets.recipe.recipe import Recipe
+from assets.recipe.recipe import Recipe, Unit
 from assets.records.common_tables import FailureRow
 from assets.records.flat_tables import Table, TableColumn, flat_row, number
 from dataset_card.card.recipe import canary_of

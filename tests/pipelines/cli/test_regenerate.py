@@ -9,7 +9,7 @@ from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import Stage
 from assets.recipe.config_schema import launchpad_config
-from assets.recipe.loading import RecipeError
+from assets.recipe.recipe import RecipeError
 from pipelines.cli.generate import asked_again
 from pipelines.errors import Problem
 from tests.support.small import small_recipe

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from assets.llm.ports import UNBOOKED, BudgetReached, CallBooking, EndpointError, ModelReply, ModelRequest
 from assets.llm.usage import request_tokens
-from assets.recipe.loading import RecipeError, build_recipe
+from assets.recipe.loading import build_recipe
 from assets.recipe.model_policy import Transport
-from assets.recipe.recipe import Budget
+from assets.recipe.recipe import Budget, RecipeError
 from pipelines.embedded.bank import model_name
 from pipelines.errors import StoreError
 from pipelines.resources.ledger.budget import budget_with_tags, is_exhausted

@@ -7,8 +7,9 @@ import pytest
 from pydantic import BaseModel, JsonValue
 
 from assets.llm.structured_output import ask_structured
-from assets.recipe.loading import RecipeError, load_recipe
+from assets.recipe.loading import load_recipe
 from assets.recipe.model_policy import AskSettings, Models, ModelSpec
+from assets.recipe.recipe import RecipeError
 from pipelines.resources.cache.reply_cache import request_key
 from pipelines.resources.llm.batch.client import input_line
 from pipelines.resources.llm.client import ModelClient

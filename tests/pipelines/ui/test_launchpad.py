@@ -12,7 +12,8 @@ from pydantic import JsonValue
 from assets.engine.provenance import ResolvedRecipe
 from assets.engine.recipe_asset import lay_overrides
 from assets.recipe import loading
-from assets.recipe.loading import RecipeError, load_recipe, variants
+from assets.recipe.loading import load_recipe, variants
+from assets.recipe.recipe import RecipeError
 from assets.records.base import Record
 from pipelines.definitions import defs
 from pipelines.ui.launchpad import EDITOR_WIDTH, begin_variant, launchpad_address

@@ -92,26 +92,21 @@ def verify(hub: FakeHub, call: Call) -> Reply:
 
 
 def commit(hub: FakeHub, call: Call) -> Reply:
-    as_pull_request = "create_pr" in call.query
-    repo = hub.repo_of(call, write=not as_pull_request)
+    repo = hub.repo_of(call, write=True)
     lines = [json.loads(line) for line in call.body.splitlines()]
     header = lines[0]["value"]
     head = repo.git.resolve("refs/heads/main") or ""
     base = header.get("parentCommit") or head
-    if base != head and not as_pull_request:
+    if base != head:
         raise Refusal(412, "A commit has happened since. Please refresh and try again.")
-    numbers = [int(ref.rsplit("/", 1)[1]) for ref in repo.git.refs() if ref.startswith("refs/pr/")]
-    number = max(numbers, default=0) + 1
-    ref = f"refs/pr/{number}" if as_pull_request else "refs/heads/main"
     adds, deletes = _operations(hub, repo, lines[1:], base)
     message = f"{header['summary']}\n\n{header.get('description', '')}".strip()
     try:
-        sha = repo.git.commit(ref, base=base, adds=adds, deletes=deletes, message=message)
+        sha = repo.git.commit("refs/heads/main", base=base, adds=adds, deletes=deletes, message=message)
     except Moved as error:
         raise Refusal(412, "A commit has happened since. Please refresh and try again.") from error
     url = f"{hub.url}/datasets/{call.names['repo']}"
-    more = {"pullRequestUrl": f"{url}/discussions/{number}"} if as_pull_request else {}
-    return answered({"success": True, "commitOid": sha, "commitUrl": f"{url}/commit/{sha}", "hookOutput": "", **more})
+    return answered({"success": True, "commitOid": sha, "commitUrl": f"{url}/commit/{sha}", "hookOutput": ""})
 
 
 def _operations(hub: FakeHub, repo: Repository, lines: list[dict[str, Any]], base: str) -> tuple[dict[str, bytes], list[str]]:
