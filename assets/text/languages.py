@@ -29,13 +29,18 @@ LATIN = "A-Za-z\u00aa\u00ba\u00c0-\u024f"
 HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 
 
+# Where a sentence begins in languages of Latin letters, behind words that join it to the one before.
+JOINED = "and|so|but|ok(?:ay)?|also|or|then|und|aber|oder|also|y|pero|entonces|et|mais|alors|e|ma|allora|en|maar|dus|mas|então"
+BEGINNING = rf"(?:^|[.!;:…]\s+|\n|\s[-–—]+\s)(?:(?:{JOINED}),?\s+)*"
 # An English question without its sign: a clause that begins as questions do, or "which heater is".
 VERB = "do|does|did|can|could|should|would|will|is|are"
 WHOEVER = "i|we|you|it|he|she|they|there|the|an?|my|this|that|these|those"
-BEGINNING = r"(?:^|[.!;:]\s+|\n)(?:(?:and|so|but|ok|also|or)\s+)*"
 PLAIN_QUESTION = (
-    rf"(?:{BEGINNING}|,\s+)(?:how (?:to|much|many|long|often|far|{VERB})|any(?:thing|body|one)?|(?:{VERB}) (?:{WHOEVER}))\b"
-    rf"|{BEGINNING}(?:why|(?:what|where|when|who)(?:'s| to| else| (?:{VERB})))\b"
+    rf"(?:{BEGINNING}|,\s+)(?:how (?!(?:{WHOEVER})\b)[a-z]+|any(?:thing|body|one)?)\b"
+    rf"|(?:{BEGINNING}|,\s+)(?:what (?:comes|goes|works|helps)|(?:{VERB}) (?:{WHOEVER}))\b"
+    rf"|{BEGINNING}(?:why|how|which|worth [a-z]+|(?:is|are|does) [a-z]+|what (?!(?:{WHOEVER})\b)[a-z]+)\b"
+    rf"|{BEGINNING}(?:what|where|when|who)(?:'s| to| else| next| first| best| (?:{VERB}))\b"
+    rf"|\bso (?:how|what|where|which|why)\b|\b(?:and|but) (?:how|what|which) (?!(?:{WHOEVER}|{VERB})\b)[a-z]+"
     rf"|\b(?:what|which|whose) (?!(?:{WHOEVER}|{VERB}|his|her|our|their)\b)[a-z]+ (?:[a-z]+ )?(?:{VERB})\b"
 )
 
@@ -68,8 +73,9 @@ def _words(alternatives: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{alternatives})\b", re.IGNORECASE)
 
 
-def _asks(alternatives: str) -> re.Pattern[str]:
-    return re.compile(rf"[?？؟]|\b(?:{alternatives})\b", re.IGNORECASE)
+def _asks(alternatives: str, first: str) -> re.Pattern[str]:
+    """Find the sign of a question, the words of a request, or a sentence whose `first` words are those of a question."""
+    return re.compile(rf"[?？؟]|\b(?:{alternatives})\b|{BEGINNING}(?:{first})\b", re.IGNORECASE)
 
 
 def _parts(alternatives: str) -> re.Pattern[str]:
@@ -158,7 +164,7 @@ FORMS: Mapping[str, LanguageForms] = {
         degrees=frozenset("低中高等度很较非常极少多无大小长短弱强轻重差好坏程"),
         never="ぁ-ヿ가-힣",
         first_person=_parts("[我咱俺]"),
-        request=_parts("[?？吗呢请帮]|怎么|如何|什么|哪|建议|推荐|想知道"),
+        request=_parts("[?？吗呢请帮]|怎么|如何|什么|哪|多少|几[个次天点]|能不能|要不要|该不该|是不是|建议|推荐|想知道"),
         refusal=_parts("作为(?:一个|一名)?(?:AI|人工智能|语言模型)|抱歉|对不起|无法(?:提供|回答|帮助|给出)"),
         hedge=_parts("取决于|视情况|要看(?:您|你)|因人而异"),
         tells_asker=_parts("(?:因为|由于|既然|鉴于)(?:您|你)|(?:您|你)(?:已经|目前|现在)(?:有|是|没有)"),
@@ -172,7 +178,7 @@ FORMS: Mapping[str, LanguageForms] = {
     "ar": LanguageForms(
         "\u0621-\u064a\u066e-\u06d3",
         never="پچژگ",
-        request=_parts("[?؟]|هل |كيف |ماذا |ما هي |ما هو |أين |متى |من فضلك|أرجو|أريد|ساعد|اقترح|انصح"),
+        request=_parts("[?؟]|هل |كيف |ماذا |ما هي |ما هو |أين |متى |كم |لماذا |بماذا |أي |من فضلك|أرجو|أريد|ساعد|اقترح|انصح"),
         refusal=_parts("ذكاء اصطناعي|نموذج لغوي|آسف|عذرا|عذرًا|لا (?:أستطيع|يمكنني) (?:المساعدة|تقديم|الإجابة)"),
         hedge=_parts("يعتمد (?:ذلك |الأمر )?على|حسب (?:وضعك|ظروفك)"),
         tells_asker=_parts("(?:لأنك|بما أنك|طالما أنك|نظر[اً]+ لأنك)"),
@@ -196,7 +202,8 @@ FORMS: Mapping[str, LanguageForms] = {
         first_person=_words("ich|mich|mir|mein(?:e[mnrs]?)?|wir|uns|unser(?:e[mnrs]?)?"),
         request=_asks(
             "bitte|hilf|hilfst|helfen|hilfe|empfiehl|empfehl\\w*|rate|rat|raten|ratschl\\w+|vorschlag|vorschläge|schlag|ideen?|tipps?"
-            "|erklär\\w*|zeig|schreib|vergleich\\w*|plan|brauche|suche|nenn|sag mir|möchte wissen"
+            "|erklär\\w*|zeig|schreib|vergleich\\w*|plan|brauche|suche|nenn|sag mir|möchte wissen",
+            "was|wie(?! immer)|wo|wann|wer|wo(?:mit|ran|rauf|hin)|warum|wieso|welche[mnrs]?|lohnt|(?:soll|kann|muss) ich",
         ),
         refusal=_parts(
             r"\bals (?:ki|künstliche intelligenz|sprachmodell)|\bsprachmodell\b|\btut mir (?:sehr )?leid\b"
@@ -226,7 +233,8 @@ FORMS: Mapping[str, LanguageForms] = {
         ),
         request=_asks(
             "por favor|ayuda|ayúdame|ayudarme|recomi\\w+|sugier\\w+|aconsej\\w+|explica\\w*|dime|dame|consejos?|ideas?|necesito"
-            "|busco|quiero saber|escribe|compara"
+            "|busco|quiero saber|escribe|compara",
+            "qué|(?:que|como) (?:hago|puedo|debo|se)|cómo|cu[aá]l(?:es)?|cuánt[oa]s?|dónde|cuándo|por qué|vale la pena",
         ),
         refusal=_parts(
             r"\bcomo (?:ia|inteligencia artificial|modelo de lenguaje)|\bmodelo de lenguaje\b|\blo siento\b"
@@ -251,7 +259,8 @@ FORMS: Mapping[str, LanguageForms] = {
         first_person=_parts(r"\b(?:je|me|moi|mon|ma|mes|nous|notre|nos)\b|\b[jm]['’]"),
         request=_asks(
             "s'il (?:te|vous) plaît|aide\\w*|conseil\\w*|recommand\\w+|suggér\\w+|propos\\w+|expliqu\\w+|dis-moi|donne\\w*"
-            "|idées?|besoin|cherche|voudrais savoir|écri\\w+|compar\\w+"
+            "|idées?|besoin|cherche|voudrais savoir|écri\\w+|compar\\w+",
+            "comment|quel(?:le)?s?|où|pourquoi|combien|que faire|qu'est-ce|est-ce|(?:dois|puis)-je|vaut-il",
         ),
         refusal=_parts(
             r"\ben tant qu['’](?:ia|intelligence artificielle|assistant|modèle)|\bmodèle de langage\b|\b(?:je suis )?désolée?\b"
@@ -271,7 +280,7 @@ FORMS: Mapping[str, LanguageForms] = {
     "hi": LanguageForms(
         "\u0900-\u0963\u0966-\u097f",
         first_person=_parts("मैं|मैने|मैंने|मुझ|मेर[ाीे]|हम|हमार"),
-        request=_parts("[?？]|क्या|कैसे|कौन|कब|कहाँ|कृपया|मदद|सुझ|बता|सलाह|चाहिए"),
+        request=_parts("[?？]|क्या|कैसे|कौन|कितन|किस|कब|कहाँ|कृपया|मदद|सुझ|बता|सलाह|चाहिए"),
         refusal=_parts("एआई|भाषा मॉडल|क्षमा करें|माफ़ कीजिए|मदद नहीं कर सकत"),
         hedge=_parts("पर निर्भर कर"),
         tells_asker=_parts("(?:क्योंकि|चूंकि|चूँकि) (?:आप|तुम)"),
@@ -292,7 +301,8 @@ FORMS: Mapping[str, LanguageForms] = {
         first_person=_words("io|mi|me|mio|mia|miei|mie|noi|ci|nostr[oaie]|voglio|vorrei|devo|posso|ho|sono|cerco|sto"),
         request=_asks(
             "per favore|aiut\\w+|consigl\\w+|suggeri\\w+|raccomand\\w+|spieg\\w+|dimmi|dammi|idee|idea|bisogno|cerco"
-            "|vorrei sapere|scrivi|confronta"
+            "|vorrei sapere|scrivi|confronta",
+            "come (?:faccio|posso|devo|si)|(?:che )?cosa|quale?|quali|dove|quant[oaie]|vale la pena|conviene",
         ),
         refusal=_parts(
             r"\bcome (?:ia|intelligenza artificiale|modello linguistico)|\bmodello linguistico\b|\bmi dispiace\b"
@@ -311,7 +321,9 @@ FORMS: Mapping[str, LanguageForms] = {
         f"{HAN}ぁ-ヿー々",
         never="가-힣",
         always="ぁ-ヿ",
-        request=_parts("[?？]|か。|ください|下さい|教えて|ほしい|欲しい|でしょうか|知りたい|おすすめ|お勧め|相談|助けて"),
+        request=_parts(
+            "[?？]|か。|ください|下さい|教えて|ほしい|欲しい|でしょうか|か$|どう(?!も|しても)|どれ|どの|どこ|なぜ|何(?:を|が|から)|知りたい|おすすめ|お勧め|相談|助けて"
+        ),
         refusal=_parts("AIとして|人工知能|言語モデル|申し訳(?:ありません|ございません)|お答えできません|お手伝いできません"),
         hedge=_parts("場合によ(?:る|ります)|状況次第|によって異なります|一概には言え"),
         tells_asker=_parts("(?:あなた|貴方)(?:は|が)[^。、]{0,30}(?:ので|から|ため)"),
@@ -325,7 +337,9 @@ FORMS: Mapping[str, LanguageForms] = {
     "ko": LanguageForms(
         "가-힣ㄱ-ㆎ",
         never="ぁ-ヿ",
-        request=_parts("[?？]|주세요|주실|알려|추천|까요|싶어|싶습니다|도와|조언"),
+        request=_parts(
+            "[?？]|주세요|주실|알려|추천|까요|까$|나요|어떻게|무엇|뭐|어느|어떤|언제|어디|얼마|싶어|싶습니다|도와|조언"
+        ),
         refusal=_parts("인공지능(?:으로서|이라)|언어 모델|죄송(?:합니다|하지만)|도와드릴 수 없|답변할 수 없"),
         hedge=_parts("에 따라 (?:다릅니다|달라)|상황에 따라"),
         tells_asker=_parts("(?:당신|귀하)(?:은|는|이|가)[^.,]{0,30}(?:니까|므로|기 때문에|아서|어서)"),
@@ -346,7 +360,8 @@ FORMS: Mapping[str, LanguageForms] = {
         first_person=_words("ik|me|mij|mijn|wij|we|ons|onze"),
         request=_asks(
             "alsjeblieft|alstublieft|help|helpen|hulp|raad|advies|adviseer|tips?|suggest\\w+|ideeën|idee|leg uit|zoek|nodig"
-            "|vertel|geef|schrijf|vergelijk"
+            "|vertel|geef|schrijf|vergelijk",
+            "wat|hoe|welke?|waar(?:mee|op|om)?|wie|(?:zal|kan|moet|mag) ik|is het",
         ),
         refusal=_parts(
             r"\bals (?:ai|kunstmatige intelligentie|taalmodel)|\btaalmodel\b|\b(?:het )?spijt me\b"
@@ -371,7 +386,8 @@ FORMS: Mapping[str, LanguageForms] = {
         first_person=_words("eu|me|mim|meus?|minhas?|nós|nos|noss[oa]s?|quero|preciso|tenho|posso|busco|devo|estou|sou|vou"),
         request=_asks(
             "por favor|ajud\\w+|recomend\\w+|sugir\\w+|sugest\\w+|conselhos?|aconselh\\w+|expli\\w+|diga|dicas?|ideias?|preciso"
-            "|procuro|quero saber|escrev\\w+|compar\\w+"
+            "|procuro|quero saber|escrev\\w+|compar\\w+",
+            "como (?:faço|posso|devo|se)|o que|qual|quais|onde|por que|quant[oa]s?|vale a pena",
         ),
         refusal=_parts(
             r"\bcomo (?:uma? )?(?:ia|inteligência artificial|modelo de linguagem)|\bmodelo de linguagem\b"
@@ -395,7 +411,8 @@ FORMS: Mapping[str, LanguageForms] = {
         first_person=_words("я|меня|мне|мной|мою|мой|моя|моё|мое|мои|моей|моего|моему|моим|моих|мы|нас|нам|наш\\w*"),
         request=_asks(
             "пожалуйста|помог\\w+|подскаж\\w+|посовет\\w+|порекоменд\\w+|совет\\w*|объясни\\w*|расскаж\\w+|напиши\\w*|идеи|идею"
-            "|нужн\\w+|ищу|хочу знать|предлож\\w+|сравни\\w*|как|что|какой|какие|где|когда"
+            "|нужн\\w+|ищу|хочу знать|предлож\\w+|сравни\\w*|как|что|какой|какие|где|когда",
+            "сколько|почему|куда|зачем|чем|с чего|стоит ли|можно ли|а как",
         ),
         refusal=_parts(
             r"\bкак (?:ии|искусственный интеллект|языковая модель)|\bязыковая модель\b|\bк сожалению, я\b|\bизвините\b"

@@ -125,6 +125,48 @@ def test_a_query_without_request_is_told(language: str, query: str) -> None:
     assert names_of("query", query, language) == {"asks"}
 
 
+# As people type them, without the sign of a question.
+PLAIN_REQUESTS = {
+    "en": (
+        "I only get half an hour with the bassoon these days. what comes first",
+        "My wrists ache after the keyboard, how best to practice",
+        "We moved the desk to the hall so where does the lamp go",
+        "Half an hour a day is all I have - how i split that",
+        "I bake on Sundays now. Tell me what goes with rye.",
+        "My knees swell in the evening. Is twice a week enough",
+    ),
+    "zh": ("我现在每天只有半小时练琴，一周该练多少次",),
+    "ar": ("عندي نصف ساعة فقط كل يوم، كم مرة أتدرب",),
+    "de": ("Ich habe nur eine halbe Stunde am Tag. Was kommt zuerst",),
+    "es": ("Solo tengo media hora al día para tocar. Y cómo la reparto",),
+    "fr": ("Je n'ai qu'une demi-heure par jour. Alors comment la partager",),
+    "hi": ("मेरे पास रोज़ आधा घंटा है, हफ़्ते में कितनी बार करूँ",),
+    "it": ("Ho solo mezz'ora al giorno. Allora cosa viene prima",),
+    "ja": ("練習は一日半時間だけです。どこから始めるべき",),
+    "ko": ("하루에 삼십 분밖에 없는데 어디부터 시작할지",),
+    "nl": ("Ik heb maar een half uur per dag. Hoe verdeel ik dat",),
+    "pt": ("Só tenho meia hora por dia. Então o que vem primeiro",),
+    "ru": ("У меня полчаса в день. С чего начать",),
+}
+REPORTS = {
+    "en": "When I get home I am tired. My sister, who is older, came by with what was left of the cake. I know how it went.",
+    "de": "Wie immer war ich müde. Meine Schwester brachte, was vom Kuchen übrig war.",
+    "es": "Como vivo cerca, llegué a pie. Mi hermana trajo lo que quedaba del pastel.",
+    "it": "Come sempre ero stanco. Mia sorella ha portato quello che restava della torta.",
+    "pt": "Como moro perto, cheguei a pé. Minha irmã trouxe o que sobrou do bolo.",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_question_without_its_sign_is_a_request(language: str) -> None:
+    assert [query for query in PLAIN_REQUESTS[language] if "asks" in names_of("query", query, language)] == []
+
+
+@pytest.mark.parametrize("language", REPORTS)
+def test_words_of_questions_inside_a_report_ask_for_nothing(language: str) -> None:
+    assert "asks" in names_of("query", REPORTS[language], language)
+
+
 def generating_prompts() -> Iterable[str]:
     """All prompts whose words are released or shown to an assistant."""
     for name in prompt_names():
