@@ -91,7 +91,11 @@ async def _merge(
     def convert(reply: dict[str, str]) -> dict[str, list[str]]:
         # On the last try unfit names give way to the drafted ones.
         last = next(tries) >= recipe.gates.max_reasks
-        names = _mend_names(reply, originals) if last else reply
+        names = {key: reply.get(key, key) for key in originals}
+        if last:
+            names = _mend_names(names, originals)
+        else:
+            _check_shared_names(reply, originals)
         merged: dict[str, list[str]] = {}
         for key, name in names.items():
             merged.setdefault(name, []).append(key)
@@ -99,8 +103,9 @@ async def _merge(
         check_room(len(merged), recipe)
         return merged
 
-    # Types to names, not the other way round as in the paper: every type is then named once, and a reply has an end.
-    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(dict.fromkeys(originals, SHORT_NAME)))
+    # Types to names, not the other way round as in the paper: a type is then named once at most, and a reply has an end.
+    fields = dict.fromkeys(originals, SHORT_NAME)
+    reply_schema: ReplySchema[dict[str, str]] = ReplySchema(object_of(fields, required=False))
     return await ask_structured(model, prompt=prompt, reply=reply_schema, convert=convert, settings=recipe.asking)
 
 
@@ -112,6 +117,13 @@ def _in_prompt(questions: QuestionSet, originals: Mapping[str, Original]) -> lis
     for question in questions.questions:
         shown.append({"question": question.text, "required_info": asked[question.question_id]})
     return shown
+
+
+def _check_shared_names(reply: Mapping[str, str], originals: Mapping[str, Original]) -> None:
+    """Raise ValueError where a type whose name several questions use gets none: its key says no more than the question."""
+    unnamed = [key for key, original in originals.items() if key != original.info.info_type and key not in reply]
+    if unnamed:
+        raise ValueError(f"Several questions use the names of {unnamed}; give each of these types a name.")
 
 
 def _check_names(merged: Mapping[str, list[str]], originals: Mapping[str, Original]) -> None:

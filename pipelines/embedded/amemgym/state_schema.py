@@ -24,7 +24,7 @@ class DraftedInfoType:
 
 
 def name_variables(task: PromptTask) -> dict[str, str]:
-    """Give drafted types their canonical names; general facts about the person merge across questions."""
+    """Give drafted types that have another their canonical names; general facts about the person merge across questions."""
     drafted: list[DraftedInfoType] = []
     for item in task.data("questions"):
         for key, values in item["required_info"].items():
@@ -41,8 +41,7 @@ def name_variables(task: PromptTask) -> dict[str, str]:
         _split_variables(merged, at_least=int(minimum[1]))
     names: dict[str, str] = {}
     for name, group in merged.items():
-        for info in group:
-            names[info.key] = name
+        names.update((info.key, name) for info in group if info.key != name)
     return names
 
 

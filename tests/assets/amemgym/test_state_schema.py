@@ -57,6 +57,19 @@ def test_types_that_stay_apart_become_variables_under_their_new_names() -> None:
     assert model.asked(UNIFY) == []
 
 
+def test_a_type_that_is_left_out_keeps_its_name() -> None:
+    schema, model = refined({"food": "meals"})
+    assert list(schema.choices) == ["diet", "goal", "meals", "time"]
+    assert model.objections(REFINE) == []
+
+
+def test_a_type_that_several_questions_use_is_not_left_out() -> None:
+    named = {"diet_q01": "diet", "diet_q02": "diet"}
+    schema, model = refined({"diet_q01": "diet"}, named, questions=drafted(("diet", "goal"), ("diet", "time")))
+    assert list(schema.choices) == ["diet", "goal", "time"]
+    assert "use the names of ['diet_q02']; give each of these types a name" in model.objections(REFINE)[0]
+
+
 def test_merged_types_become_one_variable_that_both_questions_use() -> None:
     schema, _ = refined({**SAME, "food": "meals", "diet": "meals"})
     assert schema.variables[0].merged_from == ("diet", "food")
@@ -79,7 +92,6 @@ def test_a_type_that_is_called_like_anothers_key_stays_apart_from_it() -> None:
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "type left out": ({name: SAME[name] for name in ("diet", "goal", "food")}, "time: Field required"),
     "unknown type": ({**SAME, "mood": "mood"}, "mood: Extra inputs are not permitted"),
     "types of one question merged": (
         {**SAME, "diet": "all", "goal": "all"},
@@ -150,8 +162,8 @@ def test_a_common_set_that_breaks_a_rule_is_sent_back(reply: Reply, told: str) -
 
 
 def test_a_user_whose_types_are_never_mapped_is_given_up() -> None:
-    with pytest.raises(ItemFailed, match="state_schema/refine: time: Field required"):
-        refined({name: SAME[name] for name in ("diet", "goal", "food")})
+    with pytest.raises(ItemFailed, match="state_schema/refine: mood: Extra inputs are not permitted"):
+        refined({**SAME, "mood": "mood"})
 
 
 TOLD, CHOICES, PAIRS = "state_schema/check_told", "state_schema/check_choices", "state_schema/check_pairs"
