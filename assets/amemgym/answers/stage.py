@@ -78,6 +78,14 @@ async def write_answers(
     return AnswerSet(user_id=schema.user_id, questions=tuple(questions), gate_records=tuple(records))
 
 
+async def answer_ahead(
+    schema: StateSchema, trajectory: StateTrajectory, _: object, *, recipe: AMemGymRecipe, model: LanguageModel
+) -> None:
+    """Ask all about the answers as soon as there is an initial state, where it decides which ones there are."""
+    if recipe.balanced_options is not None and len(trajectory.periods) == 1:
+        await write_answers(schema, trajectory, recipe=recipe, model=model)
+
+
 async def _draft_question(asked: QuestionVariants) -> WrittenQuestion:
     drafts = await draft_answers(asked, asked.variants, sample=0)
     repeated = {second for _, second in near_duplicates(drafts, share=ALIKE_IN_DRAFT)}
@@ -158,7 +166,7 @@ def _finished_answers(written: WrittenQuestion, trajectory: StateTrajectory) -> 
 
 def _in_shuffled_order(asked: QuestionVariants, answers: Sequence[str], trajectory: StateTrajectory) -> QuestionAnswers:
     """Shuffle the options by seed, name them by their new order, and look the golden ones up by variant."""
-    # Variants come in the order in which they were lived, so an unshuffled position would give the time away.
+    # Variants may come in the order in which they were lived, so an unshuffled position would give the time away.
     question_id = asked.question.question_id
     rng = SeededRandom(asked.recipe.world_seed, asked.schema.user_id, "options", question_id)
     ids: dict[tuple[str, ...], str] = {}
@@ -191,6 +199,7 @@ ANSWERS = Stage(
     name="answers",
     record=AnswerSet,
     make=write_answers,
+    begins_with={STATE_TRAJECTORY.name: answer_ahead},
     needs=(STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("answers/draft", "answers/check", "answers/choose", "answers/refine"),
     calls={
@@ -199,7 +208,7 @@ ANSWERS = Stage(
         "answers/choose": PromptCalls(_choice_votes, always=False),
         "answers/refine": PromptCalls(attrgetter("num_questions"), always=False),
     },
-    version=8,
+    version=9,
     description=AssetDescription(
         group="texts",
         description="One personalized answer per state variant of each question, kept when judges recovered the variant from "

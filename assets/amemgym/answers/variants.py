@@ -43,28 +43,26 @@ def lived_variants(question: SchemaQuestion, trajectory: StateTrajectory) -> lis
 def variants_of(
     question: SchemaQuestion, schema: StateSchema, trajectory: StateTrajectory, *, recipe: AMemGymRecipe
 ) -> list[Variant]:
-    """Return lived variants in order of first occurrence, then others: seeded ones up to `min_variants_per_question`.
+    """Return the lived variants, and seeded others up to `min_variants_per_question`.
 
-    With `balanced_options` the others are all that the values of a life leave. Variants that nobody can live, for their values
-    exclude each other, are added only where there are too few others.
+    With `balanced_options` these are all that the values of a life leave, in an order that is known before it is lived.
+    Variants that nobody can live, for their values exclude each other, are added only where there are too few others.
     """
     names = question.required_info
-    experienced = list(dict.fromkeys(lived_variants(question, trajectory)))
     ranges = value_ranges(schema, trajectory.periods[0].state, recipe=recipe)
     possible: list[tuple[str, ...]] = []
     impossible: list[tuple[str, ...]] = []
     for values in itertools.product(*(ranges[name] for name in names)):
-        if values in experienced:
-            continue
         excluded = schema.excluded(dict(zip(names, values, strict=True)))
         (impossible if excluded else possible).append(values)
     rng = SeededRandom(recipe.world_seed, schema.user_id, "variants", question.question_id)
-    missing = max(0, recipe.min_variants_per_question - len(experienced))
-    added = rng.sample(possible, missing if recipe.balanced_options is None else len(possible))
-    added += rng.sample(impossible, max(0, missing - len(added)))
-    variants = [Variant(names, values, "experience") for values in experienced]
-    variants += [Variant(names, values, "random") for values in added]
-    return variants
+    seeded = [*rng.shuffled(possible), *rng.shuffled(impossible)]
+    fewest = recipe.min_variants_per_question
+    known = [] if recipe.balanced_options is None else seeded[: max(fewest, len(possible))]
+    lived = lived_variants(question, trajectory)
+    needed = dict.fromkeys([*known, *lived])
+    chosen = list(dict.fromkeys([*needed, *seeded]))[: max(fewest, len(needed))]
+    return [Variant(names, values, "experience" if values in lived else "random") for values in chosen]
 
 
 def answer_in_context(answer: str, state: Sequence[str], choices: Sequence[str], *, recipe: AMemGymRecipe) -> TextInContext:

@@ -104,6 +104,17 @@ def test_events_and_initial_queries_are_asked_while_the_trajectory_goes_on(tmp_p
     assert order.index("session_queries/initial") < last_update
 
 
+def test_answers_that_the_initial_state_decides_are_asked_while_the_trajectory_goes_on(tmp_path: Path) -> None:
+    recipe: dict[str, Any] = {"num_periods": 3, "num_choices_per_state": 3, "balanced_options": 9}
+    alone, _ = whole_run(tmp_path / "alone", SlottedModel(), *CHAIN, ahead=False, **recipe)
+    model = SlottedModel()
+    refs, _ = whole_run(tmp_path / "ahead", model, *CHAIN, **recipe)
+    assert refs == alone
+    assert sum(ref.usage.calls for ref in refs.values()) == len(model.requests)
+    order = order_of(model)
+    assert order.index("answers/draft") < len(order) - 1 - order[::-1].index(UPDATE)
+
+
 def test_messages_of_a_period_are_asked_while_later_events_are_written(tmp_path: Path) -> None:
     model = SlottedModel()
     whole_run(tmp_path, model, *CHAIN, num_users=1, num_periods=3)
