@@ -1,6 +1,7 @@
 """Stage 6: from a period's updates, the life events that caused them (section 3.1; App. C.3, elaboration)."""
 
-from collections.abc import Awaitable, Collection, Coroutine, Sequence
+import asyncio
+from collections.abc import Awaitable, Collection, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -60,8 +61,8 @@ class GatedEvent:
 class EventWriter(StoryReader):
     """What every call about the user's events needs: `events` are those drafted so far, in order of time.
 
-    A period's writer gets the summaries of all periods before it. Of the events it gets those of the last one, and those that
-    brought about what changes now: all of them would double the tokens of a call.
+    A period's writer gets the summaries of all periods before it. Of the events it gets those that changed the same variables
+    before: all of them would double the tokens of a call, and each period would have to wait for the one before.
     """
 
     trajectory: StateTrajectory
@@ -73,8 +74,7 @@ class EventWriter(StoryReader):
         changed = set(period.changed)
         told: list[str] = []
         for event in self.events:
-            is_last = event.period.index == period.index - 1
-            if is_last or (event.period.index < period.index and not changed.isdisjoint(event.draft.states)):
+            if event.period.index < period.index and not changed.isdisjoint(event.draft.states):
                 told.append(f"{with_weekday(event.draft.day)}: {event.attempt.text}")
         return {
             "user_profile": self.profile.in_prompt,
@@ -90,12 +90,16 @@ class EventWriter(StoryReader):
 async def elaborate_events(
     profile: UserProfile, schema: StateSchema, trajectory: StateTrajectory, *, recipe: AMemGymRecipe, model: LanguageModel
 ) -> EventSet:
-    """Explain the updates of each period in turn, as each follows from what was before; then let all events pass their gate."""
+    """Explain the updates of each period as soon as what they follow from is told; then let all events pass their gate."""
     writer = EventWriter(profile, schema, recipe, model, trajectory)
-    refused = any(not vote.accepted for vote in trajectory.gate_records)
+    drafting: dict[int, asyncio.Future[list[GatedEvent]]] = {}
     for period in trajectory.periods[1:]:
-        writer.events.extend(await _draft_period(writer, period))
-        if refused:  # what was drafted ahead may follow from a summary that has been told anew
+        before = [drafting[index] for index in _followed_periods(trajectory, period)]
+        drafting[period.index] = asyncio.ensure_future(_draft_period(writer, period, before))
+    writer.events.extend(chain.from_iterable(await gather_all(*drafting.values())))
+    if any(not vote.accepted for vote in trajectory.gate_records):
+        # What was drafted ahead may follow from a summary that has been told anew.
+        for period in trajectory.periods[1:]:
             show_draft(_event_set(writer, to=period))
     if recipe.gates.consistency:
         await _pass_event_gates(writer)
@@ -106,22 +110,39 @@ async def draft_events(
     profile: UserProfile,
     schema: StateSchema,
     trajectory: StateTrajectory,
-    before: Awaitable[EventSet | None] | None,
+    earlier: Sequence[Awaitable[EventSet | None]],
     *,
     recipe: AMemGymRecipe,
     model: LanguageModel,
 ) -> EventSet | None:
-    """Explain the updates of the last period, after those of the period before, for no judge."""
-    writer = EventWriter(profile, schema, recipe, model, trajectory)
-    earlier = await before if before else None
-    drafted = earlier.periods if earlier else ()
+    """Explain the updates of the last period, for no judge; with those of the last of all come those of all others.
+
+    `earlier`: the drafts of the periods before it, from the initial one, which has none.
+    """
     last = trajectory.periods[-1]
-    if last.index != len(drafted) + 1:
-        return None  # the initial state has no events, and after a period that failed there are none
-    for period, own in zip(trajectory.periods[1:], drafted, strict=False):
-        writer.events.extend(GatedEvent(period, event, GateAttempt("", event.text)) for event in own.events)
-    writer.events.extend(await _draft_period(writer, last))
+    if last.index == 0:
+        return None
+    writer = EventWriter(profile, schema, recipe, model, trajectory)
+    before = [_drafted(earlier[index], trajectory.periods[index]) for index in _followed_periods(trajectory, last)]
+    writer.events.extend(await _draft_period(writer, last, before))
+    if last.index == recipe.num_periods:
+        others = map(_drafted, earlier[1:], trajectory.periods[1:])
+        writer.events[:0] = chain.from_iterable(await gather_all(*others))
     return _event_set(writer, to=last)
+
+
+def _followed_periods(trajectory: StateTrajectory, period: TrajectoryPeriod) -> list[int]:
+    """Return the periods before this one that changed a variable which it changes, and so have events for its writer."""
+    changed = set(period.changed)
+    return [before.index for before in trajectory.periods[1 : period.index] if not changed.isdisjoint(before.changed)]
+
+
+async def _drafted(drafting: Awaitable[EventSet | None], period: TrajectoryPeriod) -> list[GatedEvent]:
+    """Return the period's events as they were drafted ahead. Raises ItemFailed where there are none."""
+    drafted = await drafting
+    if drafted is None:
+        raise ItemFailed("call_failed", f"There are no events of period {period.index} to go on from.")
+    return [GatedEvent(period, event, GateAttempt("", event.text)) for event in drafted.periods[-1].events]
 
 
 def _event_set(writer: EventWriter, *, to: TrajectoryPeriod) -> EventSet:
@@ -138,7 +159,11 @@ def _event_set(writer: EventWriter, *, to: TrajectoryPeriod) -> EventSet:
     return EventSet(user_id=writer.profile.user_id, periods=tuple(periods), gate_records=tuple(records))
 
 
-async def _draft_period(writer: EventWriter, period: TrajectoryPeriod) -> list[GatedEvent]:
+async def _draft_period(
+    writer: EventWriter, period: TrajectoryPeriod, before: Iterable[Awaitable[list[GatedEvent]]]
+) -> list[GatedEvent]:
+    """Draft the period's events when those `before` are there, which it follows."""
+    writer = replace(writer, events=list(chain.from_iterable(await gather_all(*before))))
     drafted = await _draft_together_or_apart(writer, period)
     # The sort is stable: events of one day stay in the order of the reply.
     events = sorted(drafted, key=lambda event: event.day or period.end)
@@ -308,10 +333,10 @@ EVENTS = Stage(
     needs=(USER_PROFILES, STATE_SCHEMA, STATE_TRAJECTORY),
     prompts=("events/elaborate", "events/refine", "state_trajectory/check"),
     calls={
-        "events/elaborate": PromptCalls(calls_for_changes, in_sequence=True),
+        "events/elaborate": PromptCalls(calls_for_changes),
         "events/refine": PromptCalls(attrgetter("num_periods"), always=False),
     },
-    version=5,
+    version=6,
     description=AssetDescription(
         group="texts",
         description="What happened in the user's life that caused each period's changes (paper section 3.1, App. C.3). Every "

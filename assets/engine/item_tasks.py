@@ -7,6 +7,7 @@ fail.
 import asyncio
 import hashlib
 import traceback
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -56,7 +57,7 @@ class DraftsAhead:
     find: Callable[[str], ItemRecord | None]
     start: Callable[[Drafting], DraftTask]
     drafts: dict[str, ItemRecord] = field(default_factory=dict[str, ItemRecord])
-    _last: dict[str, DraftTask] = field(default_factory=dict[str, DraftTask])
+    _asked: defaultdict[str, list[DraftTask]] = field(default_factory=lambda: defaultdict[str, list[DraftTask]](list))
 
     def show(self, stage: str, draft: ItemRecord) -> None:
         """Let the stages that begin with this one's drafts ask what this draft adds, beside what they ask already."""
@@ -65,8 +66,8 @@ class DraftsAhead:
             begin = other.begins_with.get(stage)
             if begin is not None:
                 inputs = [self.drafts.get(need.name) or self.find(need.name) for need in other.needs]
-                asking = partial(begin, *inputs, self._last.get(other.name))
-                self._last[other.name] = self.start(self._draft(other, asking))
+                asking = partial(begin, *inputs, tuple(self._asked[other.name]))
+                self._asked[other.name].append(self.start(self._draft(other, asking)))
 
     async def _draft(self, stage: Stage[ItemRecord], asking: Callable[..., Awaitable[ItemRecord | None]]) -> ItemRecord | None:
         WATCH.set(None)  # what fails here is not lost yet

@@ -45,8 +45,8 @@ class Stage(Generic[R]):
 
     `begins_with`: functions that ask what `make` would ask first, so that these replies are under way, by the need whose drafts
     they begin with. Each time that it shows a draft, whose last part is new, one is called beside the calls before, with the
-    drafts or records of all needs, None for one that has shown nothing yet, and the task of the stage's call before, or
-    None. It returns a draft of the stage's own, or None.
+    drafts or records of all needs, None for one that has shown nothing yet, and the tasks of the stage's calls before, in
+    order. It returns a draft of the stage's own, whose last part is new, or None.
     """
 
     name: str
