@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, cast
@@ -170,6 +170,17 @@ class _SampleWriter:
         )
 
 
+def stages_to_come(
+    stage: Stage[ItemRecord], stages: Sequence[Stage[ItemRecord]], *, steps: Container[str]
+) -> list[Stage[ItemRecord]]:
+    """Return the stages of a run's `steps` that may not be made yet when this one's turn comes.
+
+    Dagster chooses the order of assets that do not need each other, as answers and events.
+    """
+    made = {*stage.ancestors, stage.name}
+    return [other for other in stages if other.name in steps and other.name not in made]
+
+
 def _runner_with_log(
     stage: Stage[ItemRecord],
     benchmark: Benchmark,
@@ -191,10 +202,7 @@ def _runner_with_log(
             run_context.report(known)
 
     in_unit = replace(run_context, report=report, stage_names=benchmark.stage_names).for_unit(unit.key, recipe=recipe)
-    # The stages whose assets the same run materializes after this one.
-    steps = assets_of_run(context)
-    after = benchmark.stages[benchmark.stage_names.index(stage.name) + 1 :]
-    later = [other for other in after if other.name in steps]
+    later = stages_to_come(stage, benchmark.stages, steps=assets_of_run(context))
     upstream = {read.name: snapshots[read.name] for read in (benchmark.source, *stage.needs)}
     return StageRunner(stage, unit, recipe, in_unit, upstream, later=later, noun=benchmark.noun, meter=meter), log
 

@@ -8,7 +8,7 @@ import pytest
 
 from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.user_profiles import USER_PROFILES
-from assets.engine.stage_asset import run_or_explain, shortfall_message
+from assets.engine.stage_asset import run_or_explain, shortfall_message, stages_to_come
 from assets.llm.ports import EndpointError, ModelRequest
 from tests.support.coroutines import run
 from tests.support.run_contexts import materialized, run_context, runner_of, sampled
@@ -46,3 +46,9 @@ def test_missing_users_are_told_with_what_to_do(tmp_path: Path) -> None:
     assert shortfall_message(result, AMEMGYM).startswith(
         "Only 0 of 2 users passed user_profiles and the reserve is used up; raise num_reserve"
     )
+
+
+def test_what_a_stage_begins_ahead_is_all_of_the_run_that_it_does_not_need_whatever_the_order_of_assets() -> None:
+    stages = {stage.name: stage for stage in AMEMGYM.stages}
+    to_come = stages_to_come(stages["answers"], AMEMGYM.stages, steps=stages.keys() - {"episodes"})
+    assert [stage.name for stage in to_come] == ["events", "session_queries", "audits"]
