@@ -95,16 +95,13 @@ def order_of(model: ScriptedModel) -> Sequence[str]:
     return [request.labels.prompt for request in model.requests]
 
 
-def test_events_and_initial_queries_are_asked_while_the_trajectory_goes_on(tmp_path: Path) -> None:
-    model = SlottedModel()
-    whole_run(tmp_path, model, *CHAIN, num_users=1, num_periods=3)
-    order = order_of(model)
-    last_update = len(order) - 1 - order[::-1].index(UPDATE)
-    assert order.index(EVENT) < last_update
-    assert order.index("session_queries/initial") < last_update
-
-
-def test_answers_that_the_initial_state_decides_are_asked_while_the_trajectory_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("first", "meanwhile"),
+    [(EVENT, UPDATE), ("session_queries/initial", UPDATE), ("answers/draft", UPDATE), (MESSAGES, EVENT)],
+)
+def test_a_stage_asks_beside_those_whose_drafts_it_begins_with_and_asks_nothing_twice(
+    tmp_path: Path, first: str, meanwhile: str
+) -> None:
     recipe: dict[str, Any] = {"num_periods": 3, "num_choices_per_state": 3, "balanced_options": 9}
     alone, _ = whole_run(tmp_path / "alone", SlottedModel(), *CHAIN, ahead=False, **recipe)
     model = SlottedModel()
@@ -112,15 +109,7 @@ def test_answers_that_the_initial_state_decides_are_asked_while_the_trajectory_g
     assert refs == alone
     assert sum(ref.usage.calls for ref in refs.values()) == len(model.requests)
     order = order_of(model)
-    assert order.index("answers/draft") < len(order) - 1 - order[::-1].index(UPDATE)
-
-
-def test_messages_of_a_period_are_asked_while_later_events_are_written(tmp_path: Path) -> None:
-    model = SlottedModel()
-    whole_run(tmp_path, model, *CHAIN, num_users=1, num_periods=3)
-    order = order_of(model)
-    last_event = len(order) - 1 - order[::-1].index(EVENT)
-    assert order.index(MESSAGES) < last_event
+    assert order.index(first) < len(order) - 1 - order[::-1].index(meanwhile)
 
 
 @dataclass
