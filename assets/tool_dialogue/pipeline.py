@@ -1,17 +1,56 @@
-"""The benchmark of tool dialogues: a company's sessions, a request, and a program that acts on it."""
+"""The benchmark of tool dialogues: a company's sessions, a request, a program that acts on it, and the tables of releases."""
 
 from collections.abc import Sequence
 
 from assets.memory_items.benchmark import AcceptedTask, by_acting, document_benchmark
 from assets.memory_items.facts import Fact
+from assets.memory_items.tables import document_tables
 from assets.recipe.tool_dialogue import ToolDialogueRecipe
+from assets.records.flat_tables import Table, flat_row, number
 from assets.tool_dialogue.dialogue import ToolDialogue
 from assets.tool_dialogue.domain import domain_in
 from assets.tool_dialogue.domains import digest_of_domains
 from assets.tool_dialogue.errands import act_by_program
 from assets.tool_dialogue.records import ToolRequest, ToolTask
 from assets.tool_dialogue.requests import TD_REQUESTS, settled_arguments
-from assets.tool_dialogue.tables import TABLES
+
+TABLES = document_tables(
+    {
+        "errands": Table(
+            flat_row(
+                ToolTask,
+                "errand",
+                "What the customer of a task asks for.",
+                "task_id domain name customer person item stated settled said company",
+            ),
+            ("task_id",),
+        ),
+        "companies": Table(
+            flat_row(
+                ToolTask,
+                "rows",
+                "One row of the company's tables, as it is when the request comes.",
+                "task_id",
+                number("position", "its place among the rows, from 0"),
+                "table values",
+            ),
+            ("task_id", "position"),
+            group=("task_id",),
+        ),
+        "calls": Table(
+            flat_row(
+                ToolTask,
+                "calls",
+                "One of the right calls of a task.",
+                "task_id",
+                number("position", "its place among the calls, from 0"),
+                "tool arguments",
+            ),
+            ("task_id", "position"),
+            group=("task_id",),
+        ),
+    }
+)
 
 
 def with_digest_of_companies(recipe: ToolDialogueRecipe) -> ToolDialogueRecipe:

@@ -23,7 +23,7 @@ from dataset_card.amemgym.reference.settings import settings_path
 from dataset_card.amemgym.statements import TAGS, data_json_path, title
 from dataset_card.card.basic import card_templates
 from dataset_card.card.fields import column_rows, field_rows
-from dataset_card.card.header import LICENSE_ID, card_header, expectations_path, nested_path, table_path
+from dataset_card.card.header import LICENSE_ID, card_header
 from dataset_card.card.recipe import (
     models_by_role,
     recipe_rows,
@@ -31,7 +31,7 @@ from dataset_card.card.recipe import (
     shared_recipe,
     verdict_on_rows,
 )
-from dataset_card.release.manifest import ManifestUsage
+from dataset_card.release.manifest import ManifestUsage, expectations_path, nested_path, table_path
 from validation.amemgym.report.contents import Facts, paper_count_rows, paper_length_rows
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -61,7 +61,14 @@ def render_card(card: Card) -> str:
     """The README of a release, header and all. It is a function of its input: no clock, no path, no version."""
     recipe = shared_recipe(card.recipe)
     verdict = verdict_on_rows(recipe, card.report)
-    header = card_header(recipe, pretty_name=title(recipe), tables=card.tables, tags=TAGS, items=card.facts.counts["users"])
+    header = card_header(
+        recipe,
+        pretty_name=title(recipe),
+        tables=card.tables,
+        tags=TAGS,
+        items=card.facts.counts["users"],
+        embedded=bool(verdict_on_rows(recipe).embedded),
+    )
     header["source_datasets"] = source_datasets(recipe.pool)
     return (
         _environment()

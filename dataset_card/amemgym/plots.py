@@ -14,8 +14,6 @@ from typing import Any
 
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport, ShortcutLine, StateMovement
-from assets.text.words import count_tokens
-from dataset_card.amemgym.example import Example, states_panel
 from dataset_card.release.digests import canonical_digest
 
 FIGURES = "figures"
@@ -47,31 +45,21 @@ STYLE: dict[str, Any] = {
 # matplotlib's axes, whose annotations are only partly known to type checkers.
 Axes = Any
 Panel = Callable[[Axes], None]
-GROUND = "#e4e4e4"
-# The shortest and the longest text that the paper's App. C.1 reports, in tokens.
-PAPER_QUERIES = (13, 32)
-PAPER_ANSWERS = (39, 98)
-BINS = 40
 
 
 @dataclass
 class Statistics:
-    """Sums over users by period, 0 being the initial one, and how many texts have each length in tokens."""
+    """Sums over users by period, 0 being the initial one."""
 
     users: int = 0
     sessions: Counter[int] = field(default_factory=Counter[int])
     updates: Counter[int] = field(default_factory=Counter[int])
-    queries: Counter[int] = field(default_factory=Counter[int])
-    answers: Counter[int] = field(default_factory=Counter[int])
 
     def add(self, episode: Episode) -> None:
         self.users += 1
         for index, period in enumerate(episode.periods):
             self.sessions[index] += len(period.sessions)
             self.updates[index] += len(period.updates)
-            self.queries.update(count_tokens(session.query) for session in period.sessions)
-        for question in episode.questions:
-            self.answers.update(count_tokens(choice.answer) for choice in question.answer_choices)
 
     def per_user(self, counted: Counter[int]) -> list[float]:
         return [counted[index] / self.users for index in range(len(self.sessions))]
@@ -102,15 +90,10 @@ class PlotSpec:
     height: float = HEIGHT
 
 
-def plots(statistics: Statistics, report: QualityReport | None, *, example: Example | None = None) -> dict[str, Plot]:
+def plots(statistics: Statistics, report: QualityReport | None) -> dict[str, Plot]:
     """Draw all figures that release and report have numbers for, by name."""
     numbers = canonical_digest([vars(statistics), report.model_dump(mode="json") if report else None])
     figures = list(_of_statistics(statistics, report, numbers=numbers))
-    if example:
-        alt = "The values of the question's state variables over the periods, for the user of the story."
-        states = canonical_digest(list(example.states.items()))
-        height = 1.2 + 0.36 * len(example.states)
-        figures.append(PlotSpec("states", states, alt, (partial(states_panel, example.states),), height))
     if report:
         figures += _of_report(report, numbers=numbers)
     return {figure.name: Plot(figure.name, figure.alt, draw_png(figure)) for figure in figures}
@@ -139,10 +122,6 @@ def _of_statistics(statistics: Statistics, report: QualityReport | None, *, numb
         alt += ", and which of their choices variables hold"
         panels.append(partial(_choice_shares_panel, report.movement))
     yield PlotSpec("course", numbers, f"{alt}.", tuple(panels))
-    alt = "Histograms of the lengths of session queries and of answers in tokens, beside the ranges in the paper."
-    queries = partial(_lengths_panel, statistics.queries, "Session queries by length", PAPER_QUERIES)
-    answers = partial(_lengths_panel, statistics.answers, "Answers by length", PAPER_ANSWERS)
-    yield PlotSpec("lengths", numbers, alt, (queries, answers))
 
 
 def _of_report(report: QualityReport, *, numbers: str) -> Iterator[PlotSpec]:
@@ -162,17 +141,6 @@ def _trajectory_panel(statistics: Statistics, axes: Axes) -> None:
     axes.set_ylim(bottom=0)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend()
-
-
-def _lengths_panel(counted: Counter[int], title: str, paper: tuple[int, int], axes: Axes) -> None:
-    """Draw how many texts have each length, before the range in the paper."""
-    lengths, counts = zip(*sorted(counted.items()), strict=True)
-    least = min(*lengths, *paper)
-    most = max(*lengths, *paper)
-    width = max(1, (most - least) // BINS)
-    axes.axvspan(*paper, color=GROUND, zorder=0)
-    axes.hist(lengths, weights=counts, bins=range(least, most + 2 * width, width), color=DARK)
-    axes.set(title=title, xlabel="tokens (grey: the range in the paper)", xlim=(least - width, most + 2 * width))
 
 
 def shortcuts_panel(lines: Sequence[ShortcutLine], axes: Axes) -> None:

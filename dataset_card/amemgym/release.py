@@ -79,7 +79,7 @@ class AMemGymExtras(ReleaseExtras):
             usage=content.usage,
             generator=content.generator,
             prompts=content.prompts,
-            plots=plots(self._statistics, report, example=self._example),
+            plots=plots(self._statistics, report),
             report=report,
             example=self._example,
             errata=errata,

@@ -12,8 +12,9 @@ from assets.recipe.recipe import Recipe
 from assets.records.report import BenchmarkReport
 from dataset_card.card import markdown
 from dataset_card.card.fields import column_rows, field_rows
-from dataset_card.card.header import LICENSE_ID, card_header, expectations_path, nested_path, table_path
+from dataset_card.card.header import LICENSE_ID, card_header
 from dataset_card.card.recipe import canary_terms, models_by_role, recipe_rows, salt_terms, shared_recipe, verdict_on_rows
+from dataset_card.release.manifest import expectations_path, nested_path, table_path
 
 TEMPLATES = Path(__file__).parent / "templates"
 TAGS = ("memory", "synthetic", "benchmark")
@@ -36,7 +37,8 @@ def basic_card(
     """
     shared = shared_recipe(recipe)
     title = f"Synthesized {benchmark.name} benchmark ({recipe.variant})"
-    header = card_header(shared, pretty_name=title, tables=tables, tags=TAGS, items=items)
+    embedded = bool(verdict_on_rows(shared).embedded)
+    header = card_header(shared, pretty_name=title, tables=tables, tags=TAGS, items=items, embedded=embedded)
     return (
         card_templates()
         .get_template(template)

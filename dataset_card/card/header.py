@@ -14,10 +14,9 @@ import yaml
 
 from assets.recipe.recipe import Recipe
 from assets.records.limits import TooMuch, load_yaml
-from dataset_card.card.recipe import verdict_on_rows
 from dataset_card.errors import HubError
+from dataset_card.release.manifest import SPLIT, nested_pattern, table_path
 
-SPLIT = "test"
 LICENSE_ID = "CC-BY-4.0"
 LICENSE_TEXT = (Path(__file__).parent / "license.txt").read_text(encoding="utf-8")
 TASKS = ("multiple-choice", "question-answering", "text-generation")
@@ -40,6 +39,7 @@ def card_header(
     tables: Mapping[str, int],
     tags: Sequence[str],
     items: int,
+    embedded: bool,
 ) -> dict[str, Any]:
     """Return the header. `tables` gives the rows of each; an empty one has no configuration, because `datasets` fails on it.
 
@@ -50,7 +50,7 @@ def card_header(
     for name, count in tables.items():
         if count:
             configs.append({"config_name": f"{variant}_{name}", "data_files": _files(table_path(variant, name))})
-    own_tags = ["embedded-model"] if verdict_on_rows(recipe).embedded else []
+    own_tags = ["embedded-model"] if embedded else []
     return {
         "language": [recipe.language],
         "license": LICENSE_ID.lower(),
@@ -71,26 +71,6 @@ def size_category(rows: int) -> str:
         if rows < limit:
             return name
     return "1B<n<10B"
-
-
-def nested_path(variant: str) -> str:
-    """Return the Parquet file with a row for each item, relative to the release."""
-    return nested_pattern(variant).replace("*", "00000-of-00001")
-
-
-def nested_pattern(variant: str) -> str:
-    """Return the pattern that the nested file's name matches."""
-    return f"{variant}/{SPLIT}-*.parquet"
-
-
-def table_path(variant: str, name: str) -> str:
-    """Return a flat table's file, relative to the release."""
-    return f"tables/{variant}/{name}.parquet"
-
-
-def expectations_path(variant: str) -> str:
-    """Return the project of Great Expectations that checks the flat tables, relative to the release."""
-    return f"{variant}/gx"
 
 
 def _files(path: str) -> list[dict[str, str]]:

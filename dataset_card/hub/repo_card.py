@@ -11,8 +11,9 @@ from pydantic import BaseModel, ValidationError
 
 from assets.records.estimate import Estimate, percents
 from dataset_card.card.basic import card_templates
-from dataset_card.card.header import LICENSE_ID, nested_path, size_category, split_card, table_path
+from dataset_card.card.header import LICENSE_ID, size_category, split_card
 from dataset_card.hub.layout import BaselineScore, ReleaseSummary, Versions, release_paths
+from dataset_card.release.manifest import nested_path, table_path
 
 SECTIONS = re.compile(r"^(?=## )", re.MULTILINE)
 LOADING = re.compile(r"^## Loading it\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
@@ -119,7 +120,7 @@ def _story(variants: Sequence[VariantCard]) -> str:
         story = STORY.search(card.split()[1])
         if story:
             release = card.release
-            return f"From `{release.variant}`, written by {release.models['writer']}.\n{_with_moved_paths(story[1], release)}"
+            return f"From `{release.variant}`, written by {release.models['writer']}.\n{story[1]}"
     return ""
 
 

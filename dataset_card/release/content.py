@@ -19,14 +19,7 @@ from assets.records.common_tables import failure_row
 from assets.records.report import BenchmarkReport
 from dataset_card.card.basic import basic_card
 from dataset_card.card.benchmark_file import BENCHMARK_FILE, benchmark_file
-from dataset_card.card.header import (
-    LICENSE_ID,
-    LICENSE_TEXT,
-    expectations_path,
-    nested_path,
-    split_card,
-    table_path,
-)
+from dataset_card.card.header import LICENSE_ID, LICENSE_TEXT, split_card
 from dataset_card.card.recipe import canary_of, models_by_role, shared_recipe
 from dataset_card.release.digests import bytes_digest
 from dataset_card.release.manifest import (
@@ -37,6 +30,9 @@ from dataset_card.release.manifest import (
     ManifestFile,
     ManifestUsage,
     ReleaseError,
+    expectations_path,
+    nested_path,
+    table_path,
 )
 from dataset_card.release.rows import gate_record_columns
 from dataset_card.release.writers import ITEMS_AT_ONCE, ITEMS_PER_GROUP, ParquetFileWriter, write_file

@@ -11,10 +11,10 @@ from assets.recipe.recipe import RecipeError
 from assets.records.columnar import columns_of, from_row, rows_as_dicts
 from assets.records.flat_tables import FlatRow
 from assets.records.problems import first_problem
-from dataset_card.card.header import nested_path, table_path
 from dataset_card.release.content import ReleaseFormat, count_problems
-from dataset_card.release.manifest import RECIPE, ManifestError, read_manifest, read_recipe_fields
-from dataset_card.release.verify import examine_release, file_rows
+from dataset_card.release.loadable import configuration_problems
+from dataset_card.release.manifest import RECIPE, ManifestError, nested_path, read_manifest, read_recipe_fields, table_path
+from dataset_card.release.verify import file_rows, verify_release
 
 
 def examine_contents(folder: Path, *, format_of: Callable[[Path], ReleaseFormat]) -> list[str]:
@@ -29,6 +29,13 @@ def examine_contents(folder: Path, *, format_of: Callable[[Path], ReleaseFormat]
         return list(contradictions(folder, form=format_of(folder)))
     except ManifestError as error:
         return [str(error)]
+
+
+def examine_release(folder: Path) -> list[str]:
+    """Return what `verify_release` finds with every digest, and a sentence for each configuration that does not load."""
+    problems = verify_release(folder, every_digest=True)
+    # A release that is not whole cannot be loaded for that reason, which needs no second sentence.
+    return problems or list(configuration_problems(folder, manifest=read_manifest(folder)))
 
 
 class ComparedFile:

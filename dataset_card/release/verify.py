@@ -1,6 +1,6 @@
 """Verify that a release folder still is what its manifest says, and that its files say the same as each other."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,10 +10,8 @@ from pyarrow import ArrowException
 from assets.records.limits import TooMuch, bounded_rows
 from assets.records.paths import PathRefused, read_relative_path, refuse_links
 from assets.reporting.plurals import counted, is_or_are
-from dataset_card.card.header import expectations_path
 from dataset_card.release.digests import RowDigest, file_sha256, with_sorted_keys
-from dataset_card.release.loadable import configuration_problems
-from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
+from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, expectations_path, read_manifest
 from dataset_card.release.writers import array_items
 
 MOST_NAMED = 5  # files in one sentence
@@ -22,19 +20,12 @@ PATH = "path"
 ADDED_BY_THE_HUB = {".gitattributes", ".cache", ".git"}
 
 
-def verify_release(folder: Path) -> list[str]:
-    """Return a sentence for each file that differs from the manifest, is missing, or is not in it; none when all is well."""
-    return _verify(folder, _problems)
+def verify_release(folder: Path, *, every_digest: bool = False) -> list[str]:
+    """Return a sentence for each file that differs from the manifest, is missing, or is not in it; none when all is well.
 
-
-def examine_release(folder: Path) -> list[str]:
-    """Verify the same, and more that takes longer: rows read anew give each logical digest, and every configuration loads."""
-    problems = _verify(folder, _examine_file)
-    # A release that is not whole cannot be loaded for that reason, which needs no second sentence.
-    return problems or list(configuration_problems(folder, manifest=read_manifest(folder)))
-
-
-def _verify(folder: Path, problems_of: Callable[[ManifestFile, Path], Iterable[str]]) -> list[str]:
+    `every_digest`: rows of Parquet files are read anew too, and give their logical digest, which takes longer.
+    """
+    problems_of = _examine_file if every_digest else _problems
     try:
         manifest = read_manifest(folder)
     except ManifestError as error:

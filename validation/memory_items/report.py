@@ -6,8 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import dagster as dg
-
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import RunContext
 from assets.memory_items.ablation import FACT_IN_DOCUMENT, was_right
@@ -21,7 +19,6 @@ from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord
 from assets.records.estimate import Estimate, with_interval
-from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.cheap_readers import CheapReaders, History
 from assets.reporting.gate_summary import votes_of
 from assets.reporting.statistic import UserShare
@@ -199,20 +196,15 @@ def render_document_page(report: MemoryItemsReport) -> str:
 
 
 def document_metadata(report: MemoryItemsReport) -> dict[str, Any]:
-    """Return numbers that Dagster plots over time, and the report's tables in short."""
+    """Return numbers that Dagster plots over time."""
     metadata: dict[str, Any] = {}
-    conditions: list[Row] = []
     for condition in report.conditions:
-        row: Row = {"condition": condition.condition, "expected": condition.expected, "right": with_interval(condition.right)}
-        conditions.append({**row, "tasks": condition.tasks, "errors": condition.errors})
         if condition.right.value is not None:
             metadata[f"right_{condition.condition.replace(' ', '_')}"] = condition.right.value
     areas = [area.value for area in report.told_apart.values() if area.value is not None]
     if areas:
         metadata["auroc"] = max(areas)
     metadata["rules_broken"] = page.broken_rules(report)
-    metadata["ablation"] = dg.MetadataValue.md(markdown_table(conditions))
-    metadata["lengths"] = dg.MetadataValue.md(markdown_table(list(map(LengthLine.model_dump, report.lengths))))
     return metadata
 
 

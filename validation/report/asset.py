@@ -31,7 +31,7 @@ from validation.rules import Rule, RuleOutcome, RuleRun
 RULE_EXAMPLES = 5  # of the violations, to see a pattern; their number stands beside it
 LEFT_OUT = "left_out"  # of its metadata: sentences about what could not be found this time
 # The figures that are looked at first, and plotted over time; the others stand below them.
-APART = ("users", "ceiling", "rules_broken", "shortcuts_beyond_limit", "shortcut_baselines", "gates", "auroc", "ablation")
+APART = ("users", "ceiling", "rules_broken", "shortcuts_beyond_limit", "auroc")
 
 
 def report_asset(validation: Validation) -> dg.AssetsDefinition:

@@ -5,15 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import dagster as dg
-
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import RunContext
 from assets.recipe.loading import expect_recipe
 from assets.recipe.recipe import Recipe
 from assets.recipe.user_facts import UserFactsRecipe
 from assets.records.estimate import with_interval
-from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.cheap_readers import CheapReaders, History
 from assets.reporting.statistic import UserShare
 from assets.user_facts.records import FactChoice, FactQuestion, FactUser
@@ -117,17 +114,11 @@ def render_facts_page(report: UserFactsReport) -> str:
 
 
 def facts_metadata(report: UserFactsReport) -> dict[str, Any]:
-    """Return numbers that Dagster plots over time, and the readers as a table."""
+    """Return numbers that Dagster plots over time."""
     metadata: dict[str, Any] = {"rules_broken": page.broken_rules(report)}
     for name, share in report.guesses.items():
         if share.value is not None:
             metadata[f"right_by_{name.replace(' ', '_')}"] = share.value
-    rows: list[Row] = []
-    for reader in report.readers:
-        rows.append(
-            {"reader": reader.reader, "kind": reader.group, "questions": reader.questions, "right": with_interval(reader.right)}
-        )
-    metadata["readers"] = dg.MetadataValue.md(markdown_table(rows))
     return metadata
 
 

@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
-from dataset_card.card.header import nested_path
-from dataset_card.release.manifest import read_manifest
+from dataset_card.release.manifest import nested_path, read_manifest
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import read_table
 from pipelines.evaluation.run import DatasetInfo

@@ -14,7 +14,7 @@ from assets.engine.provenance import Provenance, ReportValue, ResolvedRecipe
 from assets.engine.stage_asset import stage_assets
 from assets.records.report import MinimalReport
 from dataset_card.hub.asset import hub_release_asset, release_checks
-from dataset_card.release.verify import examine_release
+from dataset_card.release.derived import examine_release
 from dataset_card.release_store.asset import release_asset
 from dataset_card.release_store.folder import FolderReleaseWriter
 from pipelines.benchmarks import BenchmarkEntry

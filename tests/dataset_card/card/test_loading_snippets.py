@@ -72,7 +72,7 @@ def test_images_have_words_and_links_lead_to_files_of_the_release(whole: Release
     text = (whole.folder / CARD).read_text(encoding="utf-8")
     listed = {file.path for file in whole.manifest.files}
     images = IMAGE.findall(text)
-    assert [path for _, path in images] == [f"figures/{name}.png" for name in ("states", "course", "lengths", "shortcuts")]
+    assert [path for _, path in images] == [f"figures/{name}.png" for name in ("course", "shortcuts")]
     assert all(len(words) > 20 for words, _ in images)
     assert {path for _, path in images} | set(LINK.findall(text)) <= listed
     assert {path for path in listed if path.startswith("figures/")} == {path for _, path in images}

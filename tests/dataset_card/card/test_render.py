@@ -168,7 +168,6 @@ def test_a_user_s_story_shows_how_a_right_answer_changes(tmp_path: Path) -> None
     first, later = scenario.episode().questions[0].golden[:2]
     answers = {one.choice_id: one.answer for one in scenario.episode().questions[0].answer_choices}
     assert story.index(markdown.text(answers[first])) < story.index(markdown.text(answers[later]))
-    assert "figures/states.png" in story
     assert "arxiv.org/abs/2603.01966" in text
 
 

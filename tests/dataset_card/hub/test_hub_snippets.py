@@ -65,7 +65,6 @@ def test_the_page_of_two_variants_tells_a_life_and_a_row_for_each(card: str, fak
     assert len(body.split()) < 2000
     assert "# Synthesized AMemGym benchmark (base, extra)\n\n**base**: A benchmark of what" in body
     assert "From `base`, written by gpt-4.1." in body
-    assert "](base/figures/states.png)" in body
     assert "| [extra](extra/README.md) | `extra-v0.1.0` | 2 | 6 | 4 | 4K tokens |" in body
     single = held_files(fake, repo, revision="base-v0.1.0")["README.md"].decode()
     assert "## Quality" in single

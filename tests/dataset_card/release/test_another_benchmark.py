@@ -19,8 +19,8 @@ from assets.records.flat_tables import Table, TableColumn, flat_row, number
 from dataset_card.card.recipe import canary_of
 from dataset_card.hub.asset import card_problems
 from dataset_card.release.content import ReleaseContent, ReleaseFormat
+from dataset_card.release.derived import examine_release
 from dataset_card.release.manifest import ReleaseError
-from dataset_card.release.verify import examine_release
 from dataset_card.release_store.folder import Release, write_release
 from tests.support import gate_votes, scenario
 from tests.support.commands import clean_environment

@@ -29,8 +29,6 @@ FILES = {
     "demo/test-00000-of-00001.parquet",
     "eval.yaml",
     "figures/course.png",
-    "figures/lengths.png",
-    "figures/states.png",
     "manifest.json",
     "recipe.yaml",
     *(f"tables/demo/{name}.parquet" for name in TABLES),

@@ -14,8 +14,9 @@ import pytest
 from dataset_card.diff.compare import compare_releases, read_compared
 from dataset_card.diff.errata_files import ErrataError
 from dataset_card.diff.records import DiffError
+from dataset_card.release.derived import examine_release
 from dataset_card.release.manifest import MANIFEST
-from dataset_card.release.verify import examine_release, file_rows, verify_release
+from dataset_card.release.verify import file_rows, verify_release
 from dataset_card.release_store.folder import Release
 from pipelines.benchmarks import format_of
 from tests.support.releases import sign

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dataset_card.amemgym.release import AMEMGYM_RELEASE
-from dataset_card.release.derived import contradictions
+from dataset_card.release.derived import contradictions, examine_release
 from dataset_card.release.digests import file_sha256
 from dataset_card.release.manifest import MANIFEST, Manifest, ManifestBody, ManifestFile
-from dataset_card.release.verify import examine_release, verify_release
+from dataset_card.release.verify import verify_release
 from dataset_card.release_store.folder import Release
 from tests.support.commands import amemgym_here
 from tests.support.releases import read_rows, sign, spoil_table

@@ -1,15 +1,12 @@
 """Show AMemGym's quality report: as a page, as metadata in the Dagster UI, and as the check of its shortcut baselines."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from assets.amemgym.records.audit import GateErrorRate
-from assets.amemgym.records.report import DifficultyLine, ParityLine, QualityReport, ShortcutLine, TextLine
+from assets.amemgym.records.report import QualityReport, ShortcutLine
 from assets.records.estimate import with_interval
-from assets.records.report import GateLine
 from assets.reporting.asset_description import Row, markdown_table
 from validation.report import page
 from validation.report.validation import CheckOutcome, values_by_name
@@ -23,7 +20,7 @@ def render_quality_page(report: QualityReport) -> str:
 
 
 def quality_metadata(report: QualityReport) -> dict[str, Any]:
-    """Return numbers that Dagster plots over time, and the report's tables in short."""
+    """Return numbers that Dagster plots over time."""
     metadata: dict[str, Any] = {}
     for name in ("users", "sessions", "questions"):
         if name in report.counts:
@@ -42,12 +39,6 @@ def quality_metadata(report: QualityReport) -> dict[str, Any]:
     for line in report.recovery:
         if line.recovered.value is not None:
             metadata[line.direction] = line.recovered.value
-    metadata["shortcut_baselines"] = _table(map(_shortcut_row, report.shortcuts))
-    metadata["difficulty"] = _table(map(_difficulty_row, report.difficulty))
-    metadata["text_faults"] = _table([_text_row(line) for line in report.texts if line.faulty])
-    metadata["paper"] = _table(map(_parity_row, report.parity))
-    metadata["gates"] = _table(map(_gate_row, report.gates))
-    metadata["gate_errors"] = _table([_error_row(line) for line in report.gate_errors if not line.kind])
     return metadata
 
 
@@ -60,7 +51,7 @@ def shortcuts_outcome(report: QualityReport) -> CheckOutcome:
             worst.append({"without memory": line.shortcut, "user": user, "question": item.query, "option": item.text})
     metadata: dict[str, Any] = values_by_name({line.shortcut: line.accuracy for line in report.shortcuts})
     if worst:
-        metadata["worst"] = _table(worst)
+        metadata["worst"] = dg.MetadataValue.md(markdown_table(worst))
     metadata |= values_by_name({line.figure: line.value for line in report.difficulty})
     return CheckOutcome(not report.crossed and not report.too_easy, shortcuts_description(report), metadata)
 
@@ -93,46 +84,3 @@ def _crossed_sentence(report: QualityReport, line: ShortcutLine) -> str:
         f"{line.shortcut!r} ({line.meaning}) is right {with_interval(line.accuracy)} of the time, where a guess is "
         f"{line.random:.2f} and the limit {line.limit:.2f} ({line.luck:.2f} by chance).{item}"
     )
-
-
-def _table(rows: Iterable[Row]) -> dg.MarkdownMetadataValue:
-    return dg.MetadataValue.md(markdown_table(list(rows)))
-
-
-def _shortcut_row(line: ShortcutLine) -> Row:
-    limit = "-" if line.verdict == "unlimited" else f"{line.limit:.2f}"
-    return {
-        "without memory": line.shortcut,
-        "right": with_interval(line.accuracy),
-        "guess": f"{line.random:.2f}",
-        "limit": limit,
-    }
-
-
-def _difficulty_row(line: DifficultyLine) -> Row:
-    limit = "-" if line.limit is None else f"{line.limit:.3f}"
-    return {"figure": line.figure, "value": with_interval(line.value), "limit": limit}
-
-
-def _parity_row(line: ParityLine) -> Row:
-    return {"": line.what, "here": line.here, "base": line.base, "extra": line.extra}
-
-
-def _text_row(line: TextLine) -> Row:
-    return {"texts": line.text, "should": line.truth, "fail": line.faulty, "of": line.texts}
-
-
-def _gate_row(line: GateLine) -> Row:
-    # Short heads, because the panel that shows the table is narrow.
-    return {
-        "gate": line.gate,
-        "items": line.items,
-        "at once": line.passed_at_once,
-        "refined": line.passed_after_refining,
-        "redrafted": line.passed_after_redrafting,
-        "readings": line.readings,
-    }
-
-
-def _error_row(line: GateErrorRate) -> Row:
-    return {"gate": line.gate, "error": line.error.replace("_", " "), "rate": with_interval(line.share), "of": line.decoys}
