@@ -79,46 +79,52 @@ def when_report_passes(report: dg.AssetKey) -> dg.AutomationCondition[Any]:
     return (condition & ~dg.AutomationCondition.in_progress()).with_label("the report's blocking checks passed")
 
 
-def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
-    """The assets `dataset_card` and `release` of a benchmark, which fail with one sentence on a conflict or a bad disk."""
+def _inputs(form: ReleaseFormat) -> dict[str, dg.AssetIn]:
+    """Return the quality report as the assets' input; of a benchmark without one, its last stages in all work units."""
     benchmark = form.benchmark
-    card, release, report_key = map(benchmark.key, ("dataset_card", "release", "quality_report"))
-    card_key = dg.AssetKey(benchmark.asset_key(card))
-    release_key = dg.AssetKey(benchmark.asset_key(release))
+    if form.reported:
+        return {benchmark.key("quality_report"): dg.AssetIn(key_prefix=benchmark.name, dagster_type=REPORT_VALUE)}
     units_of_variant = dg.AssetIn(
         key_prefix=benchmark.name, partition_mapping=benchmark.partitions.units_to_variant, metadata=MANY
     )
-    ins = (
-        {report_key: dg.AssetIn(key_prefix=benchmark.name, dagster_type=REPORT_VALUE)}
-        if form.reported
-        else {stage.name: units_of_variant for stage in benchmark.leaves}
+    return {stage.name: units_of_variant for stage in benchmark.leaves}
+
+
+def _outputs(form: ReleaseFormat) -> dict[str, dg.AssetOut]:
+    benchmark = form.benchmark
+    report = dg.AssetKey(benchmark.asset_key("quality_report"))
+    card = dg.AssetOut(
+        key=dg.AssetKey(benchmark.asset_key("dataset_card")),
+        kinds={"markdown"},
+        description=form.card_description,
+        metadata=definition(None, form.extras.documents),
+        **OUTPUT,
     )
+    release = dg.AssetOut(
+        key=dg.AssetKey(benchmark.asset_key("release")),
+        kinds={"parquet", "json"},
+        description=form.release_description,
+        metadata=definition(benchmark.final.record, write_contents, write_release),
+        automation_condition=when_report_passes(report),
+        **OUTPUT,
+    )
+    return {benchmark.key("dataset_card"): card, benchmark.key("release"): release}
+
+
+def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
+    """The assets `dataset_card` and `release` of a benchmark, which fail with one sentence on a conflict or a bad disk."""
+    benchmark = form.benchmark
+    ins = _inputs(form)
+    outs = _outputs(form)
+    card_key, release_key = [dg.AssetKey(benchmark.asset_key(name)) for name in ("dataset_card", "release")]
+    read = {dg.AssetKey(benchmark.asset_key(name)) for name in ins}
 
     @dg.multi_asset(
-        name=benchmark.op(release),  # config stands under the name of an asset that people know
+        name=benchmark.op("release"),  # config stands under the name of an asset that people know
         partitions_def=benchmark.partitions.by_variant,
         group_name=benchmark.group("release"),
-        outs={
-            card: dg.AssetOut(
-                key=card_key,
-                kinds={"markdown"},
-                description=form.card_description,
-                metadata=definition(None, form.extras.documents),
-                **OUTPUT,
-            ),
-            release: dg.AssetOut(
-                key=release_key,
-                kinds={"parquet", "json"},
-                description=form.release_description,
-                metadata=definition(benchmark.final.record, write_contents, write_release),
-                automation_condition=when_report_passes(dg.AssetKey(benchmark.asset_key(report_key))),
-                **OUTPUT,
-            ),
-        },
-        internal_asset_deps={
-            card: {dg.AssetKey(benchmark.asset_key(name)) for name in ins},
-            release: {card_key},
-        },
+        outs=outs,
+        internal_asset_deps=dict(zip(outs, (read, {card_key}), strict=True)),
         ins=ins,
     )
     def card_and_release(
@@ -129,7 +135,7 @@ def release_asset(form: ReleaseFormat) -> dg.AssetsDefinition:
         asset_values: dg.ResourceParam[AssetValues],
         **values: Any,
     ) -> Iterator[dg.MaterializeResult[Any]]:
-        reported: ReportValue | None = values.pop(report_key, None)
+        reported: ReportValue | None = values.pop(benchmark.key("quality_report"), None)
         provenance = reported.provenance if reported else made_from_one_recipe(named_parts(values))
         recipe = current_recipe(context, benchmark, provenance.recipe, values=asset_values)
         finished = FinishedRows(benchmark, run_context.snapshots, provenance)

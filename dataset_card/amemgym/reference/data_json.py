@@ -75,10 +75,19 @@ def episode_from_reference(item: object, *, position: int | None = None) -> Epis
 
 def lossless(item: object, episode: Episode) -> Episode:
     """Return the episode. Raises SchemaError where writing it would not give the item that it was read from."""
-    path = _difference(item, to_reference(episode), path="")
-    if path is not None:
-        raise SchemaError(path, "this value would come back changed (spaces around it, or it contradicts another field)")
+    _refuse_difference(item, to_reference(episode), path="")
     return episode
+
+
+def lossless_question(item: object, question: EpisodeQuestion, *, path: str) -> None:
+    """Raise SchemaError where writing the question would not give the object, at this path, that it was read from."""
+    _refuse_difference(item, _question_out(question), path=path)
+
+
+def _refuse_difference(item: object, written: object, *, path: str) -> None:
+    place = _difference(item, written, path=path)
+    if place is not None:
+        raise SchemaError(place, "this value would come back changed (spaces around it, or it contradicts another field)")
 
 
 @contextmanager
