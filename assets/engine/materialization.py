@@ -10,7 +10,7 @@ import dagster as dg
 from assets.engine.ports import SnapshotStore
 from assets.engine.stage_runner import StageResult
 from assets.records.base import ItemRecord
-from assets.reporting.asset_description import AssetDescription, Row, example, markdown_table, preview
+from assets.reporting.asset_description import AssetDescription, Row, markdown_table, preview
 from assets.reporting.gate_summary import gate_rows
 from assets.reporting.page_style import page_address
 
@@ -27,7 +27,7 @@ BACKFILL = "dagster/backfill"  # Dagster's tag of a backfill's runs
 def stage_metadata(
     result: StageResult, *, description: AssetDescription, records: Sequence[ItemRecord], stored_at: str
 ) -> dict[str, Any]:
-    """Return what is looked at first: counts, cost, gates, a row, a preview, a life; `details` has the rest.
+    """Return what is looked at first: counts, cost, gates, a preview, a life; `details` has the rest.
 
     Only numbers that stand apart are plotted over time. `records` are those of the stage's first users, as many as are
     summarized; `stored_at` the address of all snapshots.
@@ -59,7 +59,6 @@ def stage_metadata(
     }
     if gates:
         first["gates"] = dg.MetadataValue.md(markdown_table(gates))
-    first["example"] = dg.MetadataValue.md(example(rows))
     first["preview"] = dg.MetadataValue.md(preview(rows))
     if description.picture is not None and records:
         first["life"] = dg.MetadataValue.md(description.picture(records[0]))

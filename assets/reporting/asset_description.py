@@ -9,25 +9,11 @@ Row = dict[str, object]
 CELL_LIMIT = 400
 # Dagster shows Markdown of fewer than 1000 characters in place, longer text behind a link.
 IN_PLACE = 990
-EXAMPLE_CELL = 240
 # Cells of a preview; tables of few columns have room for longer ones.
 PREVIEW_CELLS = (120, 80, 60, 45, 30, 20)
 MOST_PREVIEWED = 6
 BREAK = "\N{ZERO WIDTH SPACE}"
 ID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
-
-
-def example(rows: Sequence[Row]) -> str:
-    """The first of the fullest rows, one line per field; short enough for Dagster to show it without a click."""
-    if not rows:
-        return "no rows"
-    fullest = max(rows, key=_filled_fields)
-    lines = [f"**{name}** {_cell(value, limit=EXAMPLE_CELL)}" for name, value in fullest.items()]
-    return "\n\n".join(lines)[:IN_PLACE]
-
-
-def _filled_fields(row: Row) -> int:
-    return sum(value not in ("", None, {}, ()) for value in row.values())
 
 
 def preview(rows: Sequence[Row]) -> str:

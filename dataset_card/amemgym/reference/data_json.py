@@ -1,13 +1,9 @@
 """Episodes as items of the reference's `data.json`, and back. What cannot be stored exactly is refused."""
 
-import csv
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
-
-import pyarrow.parquet as pq
 
 from assets.amemgym.records.episode import Episode, EpisodePeriod, EpisodeQuestion
 from assets.amemgym.records.state import Session
@@ -18,19 +14,6 @@ from dataset_card.amemgym.reference.read import episode_of
 from dataset_card.amemgym.reference.schema import ItemSchema, SchemaError, errors_at, join
 from dataset_card.release.writers import end_bytes, item_bytes
 
-# Keys by which an item of another benchmark is known.
-OTHER_BENCHMARKS: Mapping[str, frozenset[str]] = {
-    "LoCoMo": frozenset({"conversation", "qa"}),
-    "LongMemEval": frozenset({"haystack_sessions", "question"}),
-    "MemoryAgentBench": frozenset({"context", "questions", "answers"}),
-    "PersonaMem": frozenset({"persona_id", "shared_context_id"}),
-    "PersonaMem-v2": frozenset({"persona_id", "user_query"}),
-    "HaluMem": frozenset({"persona_info", "sessions"}),
-    "BEAM": frozenset({"chat", "probing_questions"}),
-    "HotpotQA": frozenset({"supporting_facts", "question"}),
-    "tau2-bench": frozenset({"user_scenario", "evaluation_criteria"}),
-    "SWE-bench": frozenset({"instance_id", "base_commit"}),
-}
 MOST_BYTES = 4_096 * MB  # of an unpacked file: a hundred times the published set
 
 
@@ -180,42 +163,13 @@ def json_items(path: Path) -> list[object]:
         text = read_unpacked(path, most=MOST_BYTES)
     except TooMuch as error:
         raise ReferenceError(f"It {error}.") from error
-    if text.startswith(b"PAR1"):
-        table: Any = pq.ParquetFile(BytesIO(text))  # its annotations are only partly known to type checkers
-        _refuse_other_benchmark(dict.fromkeys(table.schema_arrow.names))
     try:
         content: object = parse_json(text, object_pairs_hook=_object)
     except JsonError as error:
-        _refuse_other_benchmark(_first_record(text))
         raise ReferenceError(f"It is not readable as JSON ({error}).") from error
-    _refuse_other_benchmark(content)
     if not isinstance(content, list):
         raise ReferenceError("It must hold one JSON array of items.")
     return cast(list[object], content)
-
-
-def _first_record(text: bytes) -> object:
-    """Return the first value of a file of JSON lines, or the columns of one with commas."""
-    first = text.partition(b"\n")[0]
-    try:
-        return parse_json(first)
-    except JsonError:
-        return dict.fromkeys(next(csv.reader([first.decode("utf-8-sig", errors="replace")]), ()))
-
-
-def _refuse_other_benchmark(content: object) -> None:
-    """Raise ReferenceError, naming the benchmark, where the first item has the keys of another one's."""
-    items = cast(list[object], content) if isinstance(content, list) else [content]
-    first = items[0] if items else None
-    if not isinstance(first, dict):
-        return
-    keys = cast(dict[str, object], first).keys()
-    for benchmark, own in OTHER_BENCHMARKS.items():
-        if own <= keys:
-            raise ReferenceError(
-                f"It is a file of {benchmark} (its items have {', '.join(map(repr, sorted(own)))}), and only the "
-                "data.json of AMemGym is read here, whose items have 'user_profile', 'state_schema', 'periods' and 'qas'."
-            )
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

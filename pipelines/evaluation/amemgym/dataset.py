@@ -36,7 +36,7 @@ def read_bare(path: Path, overrides: Mapping[str, object]) -> AMemGymDataset:
 
     `overrides`: rounds, language and dates, in place of what the file beside it says.
     """
-    # Imported late: a release needs nothing of how files of others are mended.
+    # Imported late: a release needs nothing of how files of others are read.
     from dataset_card.amemgym.reference.imported import import_data_json
 
     try:

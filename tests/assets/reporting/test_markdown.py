@@ -1,6 +1,6 @@
-"""Tables and examples for the UI: text of personas and models stays in its cell."""
+"""Tables for the UI: text of personas and models stays in its cell."""
 
-from assets.reporting.asset_description import IN_PLACE, Row, example, markdown_table
+from assets.reporting.asset_description import markdown_table
 
 
 def test_cells_cannot_break_their_table() -> None:
@@ -9,10 +9,3 @@ def test_cells_cannot_break_their_table() -> None:
     assert markdown_table([{"a": "x" * 500}]).splitlines()[2] == f"| {'x' * 397}... |"
     assert markdown_table([{"a": "![see](http://a.b/c) <b>"}]).splitlines()[2] == "| !\\[see\\](http://a.b/c) \\<b\\> |"
     assert markdown_table([]) == "no rows"
-
-
-def test_the_example_is_the_fullest_row_and_short_enough_to_be_shown_in_place() -> None:
-    rows: list[Row] = [{"period": 0, "summary": ""}, {"period": 1, "summary": "x" * 5000}]
-    assert example(rows).startswith("**period** 1\n\n**summary** xxx")
-    assert len(example(rows)) <= IN_PLACE
-    assert example([]) == "no rows"

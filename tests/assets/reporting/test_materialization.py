@@ -54,7 +54,7 @@ def test_few_keys_stand_apart_and_only_what_moves_is_a_number_to_plot(tmp_path: 
     result = materialized(shop, recipe, *CHAIN)["state_trajectory"]
     trajectories = first_records(shop.snapshots, result, STATE_TRAJECTORY.record)
     shown = stage_metadata(result, description=STATE_TRAJECTORY.description, records=trajectories, stored_at="here")
-    assert list(shown) == ["users", "calls", "cost_usd", "seconds", "gates", "example", "preview", "life", "details"]
+    assert list(shown) == ["users", "calls", "cost_usd", "seconds", "gates", "preview", "life", "details"]
     assert {name for name, value in shown.items() if isinstance(value, (int, float))} <= {*list(shown)[:4]}
 
 
@@ -73,7 +73,7 @@ def test_who_was_replaced_is_shown_with_the_reason(tmp_path: Path) -> None:
     shown = told(tmp_path, result, USER_PROFILES)
     assert shown["users"] == 0
     assert "| user_profiles | refused |" in shown["details"].md_str
-    assert shown["example"].md_str == shown["preview"].md_str == "no rows"
+    assert shown["preview"].md_str == "no rows"
     assert "snapshot" not in detail(shown)
 
 

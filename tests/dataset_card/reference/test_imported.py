@@ -7,15 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from assets.amemgym.records.user import LeftOut
-from dataset_card.amemgym.reference.data_json import OTHER_BENCHMARKS, ReferenceError, data_json, to_reference
+from dataset_card.amemgym.reference.data_json import ReferenceError, data_json, to_reference
 from dataset_card.amemgym.reference.imported import ImportedData, import_data_json
-from dataset_card.release_store.store import FolderReleaseStore
-from pipelines.errors import EvaluationError
-from pipelines.evaluation.sources import open_tasks
 from tests.dataset_card.reference.foreign_data import foreign_users, write_foreign_data
 from tests.support import scenario
 
@@ -139,40 +135,6 @@ def test_a_question_with_spaces_around_its_words_costs_itself_alone(tmp_path: Pa
     assert len(data.episodes) == 2
     (lost,) = data.left_out
     assert (lost.question_id, lost.reason.partition(":")[0]) == ("q01", "qas[0].query")
-
-
-OTHERS: dict[str, str] = {
-    "LoCoMo": '[{"sample_id": "c", "conversation": {}, "qa": []}]',
-    "LongMemEval": '[{"question_id": "1", "question": "?", "answer": "a", "haystack_sessions": [[]]}]',
-    "MemoryAgentBench": '{"context": "c", "questions": ["?"], "answers": [["a"]]}\n{}',
-    "PersonaMem": "persona_id,question_id,shared_context_id\n1,2,c\n",
-    "PersonaMem-v2": "\ufeffpersona_id,user_query,correct_answer\n1,?,a\n",
-    "HaluMem": '{"uuid": "u1", "persona_info": "Name: Ann", "sessions": []}\n{}',
-    "BEAM": '[{"conversation_id": "1", "chat": [], "probing_questions": {}}]',
-    "HotpotQA": '[{"_id": "5a", "question": "?", "answer": "a", "supporting_facts": [["Title", 0]], "context": []}]',
-    "tau2-bench": '[{"id": "0", "user_scenario": {}, "evaluation_criteria": {}}]',
-    "SWE-bench": '{"instance_id": "a__b-1", "base_commit": "c0ffee", "patch": ""}\n{}',
-}
-
-
-def test_every_benchmark_that_is_known_has_a_file_here() -> None:
-    assert OTHERS.keys() == OTHER_BENCHMARKS.keys()
-
-
-@pytest.mark.parametrize("name", ["data.json", "data.csv", "rows.jsonl.gz"])
-@pytest.mark.parametrize(("benchmark", "content"), OTHERS.items())
-def test_a_file_of_another_benchmark_is_named_whatever_it_is_called(
-    tmp_path: Path, benchmark: str, content: str, name: str
-) -> None:
-    (tmp_path / name).write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
-    with pytest.raises(EvaluationError, match=rf"It is a file of {benchmark} .* only the data\.json of AMemGym is read"):
-        open_tasks(str(tmp_path / name), release_store=FolderReleaseStore(tmp_path))
-
-
-def test_a_table_of_another_benchmark_is_named_by_its_columns(tmp_path: Path) -> None:
-    duckdb.sql(f"COPY (SELECT 1 AS chat, 2 AS probing_questions) TO '{tmp_path}/part-0.parquet'")
-    with pytest.raises(ReferenceError, match="It is a file of BEAM"):
-        import_data_json(tmp_path / "part-0.parquet")
 
 
 def test_a_packed_file_is_read(tmp_path: Path) -> None:
