@@ -58,7 +58,10 @@ BROKEN_USERS: dict[str, tuple[Change, str]] = {
     "no name": (lambda one: one["user_profile"].update(name=None), "user_profile.name"),
     "no periods": (lambda one: one["periods"].clear(), "periods"),
     "no questions": (lambda one: one["qas"].clear(), "qas"),
-    "the id of another": (lambda one: one.update(id="tourist-00"), "id"),
+    "the id of another": (
+        lambda one: one.update(id="tourist-00", user_profile={**one["user_profile"], "uuid": "tourist-00"}),
+        "id",
+    ),
     "an age of 5,000 digits": (lambda one: one["user_profile"].update(age="9" * 5000), "user_profile.age"),
     "a number of 400 digits for a name": (lambda one: one["user_profile"].update(name=10**400), "user_profile.name"),
     "a time before the first year": (
