@@ -24,6 +24,7 @@ from dataset_card.amemgym.statements import TAGS, data_json_path, title
 from dataset_card.card.basic import card_templates
 from dataset_card.card.fields import column_rows, field_rows
 from dataset_card.card.header import LICENSE_ID, card_header
+from dataset_card.card.paths import expectations_path, nested_path, table_path
 from dataset_card.card.recipe import (
     models_by_role,
     recipe_rows,
@@ -31,7 +32,7 @@ from dataset_card.card.recipe import (
     shared_recipe,
     verdict_on_rows,
 )
-from dataset_card.release.manifest import ManifestUsage, expectations_path, nested_path, table_path
+from dataset_card.release.manifest import ManifestUsage
 from validation.amemgym.report.contents import Facts, paper_count_rows, paper_length_rows
 
 TEMPLATES = Path(__file__).parent / "templates"

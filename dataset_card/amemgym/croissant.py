@@ -18,8 +18,9 @@ from assets.records.columnar import arrow_schema
 from dataset_card.amemgym import statements
 from dataset_card.amemgym.pool import pool_terms
 from dataset_card.card.header import LICENSE_ID
+from dataset_card.card.paths import table_path
 from dataset_card.card.recipe import models_by_role, shared_recipe
-from dataset_card.release.manifest import ManifestFile, table_path
+from dataset_card.release.manifest import ManifestFile
 
 STANDARDS = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 FORMATS = {".parquet": "application/x-parquet", ".json": "application/json"}

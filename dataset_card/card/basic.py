@@ -13,8 +13,8 @@ from assets.records.report import BenchmarkReport
 from dataset_card.card import markdown
 from dataset_card.card.fields import column_rows, field_rows
 from dataset_card.card.header import LICENSE_ID, card_header
+from dataset_card.card.paths import expectations_path, nested_path, table_path
 from dataset_card.card.recipe import canary_terms, models_by_role, recipe_rows, salt_terms, shared_recipe, verdict_on_rows
-from dataset_card.release.manifest import expectations_path, nested_path, table_path
 
 TEMPLATES = Path(__file__).parent / "templates"
 TAGS = ("memory", "synthetic", "benchmark")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import yaml
 
-from dataset_card.release.manifest import SPLIT
+from dataset_card.card.paths import SPLIT
 
 BENCHMARK_FILE = "eval.yaml"
 FRAMEWORK = "amemgym-synth"

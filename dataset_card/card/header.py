@@ -14,8 +14,8 @@ import yaml
 
 from assets.recipe.recipe import Recipe
 from assets.records.limits import TooMuch, load_yaml
+from dataset_card.card.paths import SPLIT, nested_pattern, table_path
 from dataset_card.errors import HubError
-from dataset_card.release.manifest import SPLIT, nested_pattern, table_path
 
 LICENSE_ID = "CC-BY-4.0"
 LICENSE_TEXT = (Path(__file__).parent / "license.txt").read_text(encoding="utf-8")

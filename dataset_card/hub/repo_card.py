@@ -12,8 +12,8 @@ from pydantic import BaseModel, ValidationError
 from assets.records.estimate import Estimate, percents
 from dataset_card.card.basic import card_templates
 from dataset_card.card.header import LICENSE_ID, size_category, split_card
+from dataset_card.card.paths import nested_path, table_path
 from dataset_card.hub.layout import BaselineScore, ReleaseSummary, Versions, release_paths
-from dataset_card.release.manifest import nested_path, table_path
 
 SECTIONS = re.compile(r"^(?=## )", re.MULTILINE)
 LOADING = re.compile(r"^## Loading it\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)

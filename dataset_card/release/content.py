@@ -20,20 +20,10 @@ from assets.records.report import BenchmarkReport
 from dataset_card.card.basic import basic_card
 from dataset_card.card.benchmark_file import BENCHMARK_FILE, benchmark_file
 from dataset_card.card.header import LICENSE_ID, LICENSE_TEXT, split_card
+from dataset_card.card.paths import expectations_path, nested_path, table_path
 from dataset_card.card.recipe import canary_of, models_by_role, shared_recipe
 from dataset_card.release.digests import bytes_digest
-from dataset_card.release.manifest import (
-    CARD,
-    LICENSE,
-    RECIPE,
-    ManifestBody,
-    ManifestFile,
-    ManifestUsage,
-    ReleaseError,
-    expectations_path,
-    nested_path,
-    table_path,
-)
+from dataset_card.release.manifest import CARD, LICENSE, RECIPE, ManifestBody, ManifestFile, ManifestUsage, ReleaseError
 from dataset_card.release.rows import gate_record_columns
 from dataset_card.release.writers import ITEMS_AT_ONCE, ITEMS_PER_GROUP, ParquetFileWriter, write_file
 from validation.expectations.validate import TableExpectations

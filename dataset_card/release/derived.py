@@ -11,9 +11,10 @@ from assets.recipe.recipe import RecipeError
 from assets.records.columnar import columns_of, from_row, rows_as_dicts
 from assets.records.flat_tables import FlatRow
 from assets.records.problems import first_problem
+from dataset_card.card.paths import nested_path, table_path
 from dataset_card.release.content import ReleaseFormat, count_problems
 from dataset_card.release.loadable import configuration_problems
-from dataset_card.release.manifest import RECIPE, ManifestError, nested_path, read_manifest, read_recipe_fields, table_path
+from dataset_card.release.manifest import RECIPE, ManifestError, read_manifest, read_recipe_fields
 from dataset_card.release.verify import file_rows, verify_release
 
 

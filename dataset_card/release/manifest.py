@@ -19,7 +19,6 @@ RECIPE = "recipe.yaml"
 LICENSE = "LICENSE"
 REPORT = "quality_report.json"
 REPORT_PAGE = "quality_report.html"
-SPLIT = "test"
 VERSION_PATTERN = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -195,23 +194,3 @@ def read_recipe_fields(folder: Path) -> dict[str, object]:
     if not isinstance(fields, dict):
         raise ManifestError(f"{RECIPE} cannot be read: it must map field names to values.")
     return cast(dict[str, object], fields)
-
-
-def nested_path(variant: str) -> str:
-    """Return the Parquet file with a row for each item, relative to the release."""
-    return nested_pattern(variant).replace("*", "00000-of-00001")
-
-
-def nested_pattern(variant: str) -> str:
-    """Return the pattern that the nested file's name matches."""
-    return f"{variant}/{SPLIT}-*.parquet"
-
-
-def table_path(variant: str, name: str) -> str:
-    """Return a flat table's file, relative to the release."""
-    return f"tables/{variant}/{name}.parquet"
-
-
-def expectations_path(variant: str) -> str:
-    """Return the project of Great Expectations that checks the flat tables, relative to the release."""
-    return f"{variant}/gx"

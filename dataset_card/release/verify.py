@@ -10,8 +10,9 @@ from pyarrow import ArrowException
 from assets.records.limits import TooMuch, bounded_rows
 from assets.records.paths import PathRefused, read_relative_path, refuse_links
 from assets.reporting.plurals import counted, is_or_are
+from dataset_card.card.paths import expectations_path
 from dataset_card.release.digests import RowDigest, file_sha256, with_sorted_keys
-from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, expectations_path, read_manifest
+from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
 from dataset_card.release.writers import array_items
 
 MOST_NAMED = 5  # files in one sentence

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
-from dataset_card.release.manifest import nested_path, read_manifest
+from dataset_card.card.paths import nested_path
+from dataset_card.release.manifest import read_manifest
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import read_table
 from pipelines.evaluation.run import DatasetInfo
