@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Callable, Container, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, Self, runtime_checkable
 
 from assets.engine.ports import StageProgress
 from assets.engine.progress import StepProgress
@@ -21,7 +20,6 @@ from pipelines.evaluation.forecast import WORDS, EvaluationForecast, forecast_ru
 from pipelines.evaluation.fresh_users import fresh_users_of
 from pipelines.evaluation.metrics.fresh import FreshScore, compare_with_fresh, count_users
 from pipelines.evaluation.metrics.results import Results
-from pipelines.evaluation.metrics.swapped import compare_with_swapped
 from pipelines.evaluation.options import EvaluationOptions
 from pipelines.evaluation.plan import RunAccount, alone_manifest, manifest_of
 from pipelines.evaluation.reasoning import end_tasks
@@ -54,8 +52,7 @@ class EvaluationRequest:
 
     `budget`: over all tries, in place of the options' own. `checked`: its memory was held to the contract already. `settings`:
     rounds and language of a bare data.json. `hidden`: folders that a memory's code must not see, beside the data folder.
-    `swapped`: so many counterfactual twins are evaluated in place of the data. `planned`: no model is asked, so that any may
-    be named before there is an endpoint.
+    `planned`: no model is asked, so that any may be named before there is an endpoint.
     """
 
     dataset: str
@@ -66,7 +63,6 @@ class EvaluationRequest:
     checked: bool = False
     settings: Mapping[str, object] = field(default_factory=dict[str, object])
     hidden: tuple[Path, ...] = ()
-    swapped: int = 0
     planned: bool = False
 
 
@@ -83,15 +79,6 @@ class EvaluationProgress:
     show_batch: OnBatchProgress = field(default=lambda progress: None)
 
 
-@runtime_checkable
-class SwappableTasks(BenchmarkTasks, Protocol):
-    """Tasks that have counterfactual twins."""
-
-    def with_swapped_values(self, users: int, *, seed: int) -> Self:
-        """Return twins of so many of the users, or of all that have one. Raises EvaluationError where none has."""
-        ...
-
-
 async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: EvaluationProgress) -> FinishedRun:
     """Return the finished run, which may have been finished before.
 
@@ -99,8 +86,8 @@ async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: Ev
     """
     async with open_run(request, home=home, progress=progress) as (run, size):
         finished = await _finish(run, size, request, home=home, progress=progress)
-    if not finished.results.errors:
-        finished = await _with_further_scores(finished, run, request, home=home, progress=progress)
+    if request.options.fresh and not finished.results.errors:
+        finished = await _with_fresh_score(finished, run, request, home=home, progress=progress)
     return with_failed_question(finished, run.timelines)
 
 
@@ -129,26 +116,18 @@ async def _finish(
     return read_run(run.manifest.run_id, runs=runs_folder(home))
 
 
-async def _with_further_scores(
+async def _with_fresh_score(
     finished: FinishedRun, run: Run, request: EvaluationRequest, *, home: Home, progress: EvaluationProgress
 ) -> FinishedRun:
-    """Return the run with its scores on fresh users and on counterfactual twins, which its folder holds then as well.
+    """Return the run with its score on fresh users, which its folder holds then as well.
 
     Raises EvaluationError where one of these users could not be evaluated to the end.
     """
-    scored = finished
-    quiet = EvaluationProgress(show=progress.show)
-    if request.options.fresh:
-        scored = replace(scored, fresh=await _score_on_fresh(finished, request, home=home, progress=quiet))
-    if request.options.swapped:
-        options = _options_beside(request.options, finished.manifest, users=None)
-        twins = replace(request, options=options, swapped=request.options.swapped, checked=True)
-        swapped = refuse_errors(await run_evaluation(twins, home=home, progress=quiet))
-        score = compare_with_swapped(finished.answers, swapped.answers, run_id=swapped.manifest.run_id)
-        scored = replace(scored, swapped=score)
-    if (scored.fresh, scored.swapped) != (finished.fresh, finished.swapped):
+    fresh = await _score_on_fresh(finished, request, home=home, progress=EvaluationProgress(show=progress.show))
+    scored = replace(finished, fresh=fresh)
+    if scored != finished:
         page = run_page(scored, page_items(run.timelines, scored.turns))
-        run.folder.keep_further_scores(scored, report=run_report(scored), page=page)
+        run.folder.keep_fresh_score(fresh, report=run_report(scored), page=page)
     return scored
 
 
@@ -160,7 +139,7 @@ async def _score_on_fresh(
     manifest = finished.manifest
     users = fresh_users_of(request.dataset, home=home)
     release = await users.make(options.fresh, home=home, budget=request.budget, offline=options.offline)
-    on_fresh = _options_beside(options, manifest, users=options.fresh)
+    on_fresh = _options_on_fresh(options, manifest)
     again = replace(request, dataset=str(release), options=on_fresh, checked=True, hidden=(home.root,))
     try:
         fresh = refuse_errors(await run_evaluation(again, home=Home(users.root), progress=progress))
@@ -184,10 +163,10 @@ def refuse_errors(run: FinishedRun) -> FinishedRun:
     return run
 
 
-def _options_beside(options: EvaluationOptions, manifest: RunManifest, *, users: int | None) -> EvaluationOptions:
+def _options_on_fresh(options: EvaluationOptions, manifest: RunManifest) -> EvaluationOptions:
     """Return the options with all that a memory can see, and without what is asked beside its questions."""
     beside = {"conditions": (), "arms": (), "curve": (), "baselines": False, "probes": "none"}
-    own = {"users": users, "fresh": 0, "swapped": 0, "again": False, "attempt": manifest.attempt}
+    own = {"users": options.fresh, "fresh": 0, "again": False, "attempt": manifest.attempt}
     return options.model_copy(update={**beside, **own})
 
 
@@ -229,12 +208,6 @@ async def open_run(
         progress.notice(sentence)
     options = request.options
     tasks = tasks.first(options.users)
-    if request.swapped or options.swapped:
-        if not isinstance(tasks, SwappableTasks):
-            raise tasks.info.refusal_of("swapped")
-        # Even if they come later, it shows now whether there are any.
-        twins = tasks.with_swapped_values(request.swapped or options.swapped, seed=options.seed)
-        tasks = twins if request.swapped else tasks
     if options.replay:
         if not isinstance(tasks, ReplayableTasks):
             raise tasks.info.refusal_of("replay")
@@ -259,7 +232,7 @@ async def _plan_fresh(run: Run, request: EvaluationRequest, *, models: OpenModel
     users = fresh_users_of(request.dataset, home=home)
     await users.check_models(models)
     terms = Terms(models.prices, models.chat.settings.max_in_flight, options.concurrency)
-    on_fresh = _options_beside(options, run.manifest, users=options.fresh)
+    on_fresh = _options_on_fresh(options, run.manifest)
     manifest = run.manifest.model_copy(
         update=on_fresh.model_dump(include={"conditions", "arms", "curve", "baselines", "probes"})
     )

@@ -26,7 +26,6 @@ from pipelines.evaluation.metrics.fresh import FreshScore
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.metrics.latency import Latency
 from pipelines.evaluation.metrics.results import Results, memory_rows
-from pipelines.evaluation.metrics.swapped import SwappedScore
 from pipelines.evaluation.records import FORMAT, AnswerRow, DialogueTurn, EventRow, RunManifest
 from pipelines.evaluation.spending import ItemUsage
 from pipelines.home import Home
@@ -39,7 +38,6 @@ RESULTS = "results.json"
 DIGEST = re.compile(r"-[0-9a-f]{12}$")  # the end of a run's id
 LATENCY = "latency.json"
 FRESH = "fresh.json"
-SWAPPED = "swapped.json"
 REPORT = "report.md"
 PAGE = "report.html"
 CODE = "code"  # folder of the memory's own code, where it is not ours
@@ -138,13 +136,11 @@ class RunFolder:
         if not run.results.errors:
             self.drop_steps()
 
-    def keep_further_scores(self, run: "FinishedRun", *, report: str, page: str) -> None:
-        """Write how the memory did on fresh users and on twins, with the reports that tell of it."""
+    def keep_fresh_score(self, fresh: FreshScore, *, report: str, page: str) -> None:
+        """Write how the memory did on fresh users, with the reports that tell of it."""
         self.write(REPORT, report)
         self.write(PAGE, page)
-        for name, score in ((FRESH, run.fresh), (SWAPPED, run.swapped)):
-            if score is not None:
-                self.write(name, score.model_dump_json(indent=2) + "\n")
+        self.write(FRESH, fresh.model_dump_json(indent=2) + "\n")
 
     def drop_steps(self) -> None:
         """Remove the checkpoints, which are not needed any more."""
@@ -176,7 +172,7 @@ class FinishedRun:
     """All of a run, as its folder holds it.
 
     `problems`: sentences on why its scores cannot be believed, as it was verified; `unverified`: what was left open then.
-    `fresh`: how its memory did on users that nobody has seen, and `swapped` on counterfactual twins, where somebody tried that.
+    `fresh`: how its memory did on users that nobody has seen, where somebody tried that.
     `failed_question`: lines for a terminal on one wrong answer; none of a run that was only read.
     """
 
@@ -187,7 +183,6 @@ class FinishedRun:
     results: Results
     latency: Latency
     fresh: FreshScore | None = None
-    swapped: SwappedScore | None = None
     problems: Sequence[str] = ()
     unverified: Sequence[str] = ()
     failed_question: Sequence[str] = ()
@@ -221,7 +216,6 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
         results=read_record_of_run(path, RESULTS, Results),
         latency=read_record_of_run(path, LATENCY, Latency),
         fresh=read_record_of_run(path, FRESH, FreshScore) if (path / FRESH).exists() else None,
-        swapped=read_record_of_run(path, SWAPPED, SwappedScore) if (path / SWAPPED).exists() else None,
     )
     periods = 1 + max((row.period for row in run.answers), default=0)
     if len(run.manifest.users) * periods > COUNTED_ANYWAY + COUNTED_PER_ANSWER * len(run.answers):

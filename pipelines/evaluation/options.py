@@ -55,9 +55,6 @@ class EvaluationOptions(RunSettings):
         description="Score so many users too that nobody has seen, made by the release's recipe and models with a secret salt; "
         "with 6 or more here and in the release a memory that knows the release is off the board.",
     )
-    swapped: int = Field(
-        default=0, ge=0, description="Score counterfactual twins of so many users too: one told value is another than released."
-    )
     replay: str = Field(
         default="",
         description="Off-policy: replay the dialogues of this run; on swe and webarena the first half of each of its episodes.",

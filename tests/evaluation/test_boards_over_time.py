@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.folder import FRESH, LATENCY, SWAPPED, VERIFICATION, FinishedRun, RunFolder
+from pipelines.evaluation.folder import FRESH, LATENCY, VERIFICATION, FinishedRun, RunFolder
 from pipelines.evaluation.metrics.fresh import compare_with_fresh, count_users
-from pipelines.evaluation.metrics.swapped import SwappedCount, swapped_score
 from pipelines.evaluation.verifying.verdict import verify_run
 from pipelines.experiments.scoring.compare import compare_runs
 from pipelines.experiments.scoring.leaderboard import board_news, board_problems, runs_of_board, write_leaderboard
@@ -25,13 +24,11 @@ def runs(tmp_path: Path) -> list[FinishedRun]:
 
 
 def add_files(folder: Path, run: FinishedRun) -> None:
-    """Verify the run, and give it scores on fresh users and on twins."""
+    """Verify the run, and give it a score on fresh users."""
     public = count_users(run.answers, users=run.manifest.users)
     fresh = compare_with_fresh(public, public, run_id="demo-fresh", noun="user")
-    swapped = swapped_score([SwappedCount(asked=1, right=1, before=1, released=0)], run_id="demo-swapped")
     place = RunFolder(folder)
     place.write(FRESH, fresh.model_dump_json())
-    place.write(SWAPPED, swapped.model_dump_json())
     verify_run(run, folder, tasks("ada"))
 
 
@@ -46,7 +43,7 @@ def test_a_board_of_runs_that_got_more_files_follows_from_what_it_read_and_forge
     add_files(folder, runs[0])
     shown, now = runs_of_board(board, runs=folder.parent)
     [news] = board_news(shown)
-    assert news.startswith(f"{folder.name} has got {FRESH}, {SWAPPED}, {VERIFICATION} since this board was made; make it again")
+    assert news.startswith(f"{folder.name} has got {FRESH}, {VERIFICATION} since this board was made; make it again")
     assert list(board_problems(shown, now)) == []
 
     text = board.read_text(encoding="utf-8")

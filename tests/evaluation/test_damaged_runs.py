@@ -21,7 +21,6 @@ from pipelines.evaluation.folder import (
     MANIFEST,
     PAGE,
     RESULTS,
-    SWAPPED,
     VERIFICATION,
     RunFolder,
     read_run,
@@ -113,7 +112,7 @@ def value(name: str, *keys: str, to: object) -> Damage:
 
 PIPE = "cannot be read: it is a folder, a pipe or a device"
 DAMAGES: dict[str, tuple[Damage, str]] = {
-    **{f"pipe {name}": (pipe(name), f"{name} {PIPE}") for name in (MANIFEST, RESULTS, LATENCY, FRESH, SWAPPED, PAGE)},
+    **{f"pipe {name}": (pipe(name), f"{name} {PIPE}") for name in (MANIFEST, RESULTS, LATENCY, FRESH, PAGE)},
     **{f"pipe {name}": (pipe(f"{name}.parquet"), f"{name}.parquet {PIPE}") for name in ("answers", "events", "memory")},
     "a period that fills memory": (period(10**9), "1 user and 1,000,000,001 periods"),
     "a period that the release does not have": (period(5000), "question: 2 questions of the data set missing, or too many"),
@@ -125,10 +124,10 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "no fresh users": (text(FRESH, "{}"), "fresh.json is wrong at run_id: has to be given"),
     "a count that no number has": (
-        text(SWAPPED, json.dumps({"run_id": "x", "users": [{"asked": 10**400, "right": 1, "before": 1, "released": 1}]})),
-        "swapped.json is wrong at users.0.asked: has to be 1000000000 or less",
+        text(FRESH, json.dumps({"run_id": "x", "users": [{"asked": 10**400, "right": 1}]})),
+        "fresh.json is wrong at users.0.asked: has to be 1000000000 or less",
     ),
-    "a way out of the folder": (text(SWAPPED, '{"run_id": "../x"}'), "swapped.json is wrong at run_id: '../x' does not lie"),
+    "a way out of the folder": (text(FRESH, '{"run_id": "../x"}'), "fresh.json is wrong at run_id: '../x' does not lie"),
     "a condition that nobody knows": (
         value(MANIFEST, "conditions", to=["x"]),
         "manifest.json is wrong at conditions: there is no",

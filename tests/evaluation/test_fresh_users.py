@@ -170,6 +170,8 @@ def test_edited_counts_of_fresh_users_from_which_all_else_follows_differ_from_th
     assert status == 1
     assert "fresh.json does not follow from the run on fresh users." in told
     assert "from its counts" not in told
+    (home / "runs" / run_id / "fresh.json").unlink()
+    assert "report.html tells of fresh users, and fresh.json is missing." in amemgym_here(home, "verify", run_id)[1]
 
 
 def replies_of_fresh(home: Path) -> int:

@@ -160,7 +160,6 @@ def run_record(run: FinishedRun) -> dict[str, object]:
         "results": run.results,
         "latency": run.latency,
         "fresh": run.fresh,
-        "swapped": run.swapped,
     }
     return {"page": str(folder / PAGE), "fired": share_fired(run), **parts}
 

@@ -18,7 +18,6 @@ from pipelines.evaluation.amemgym.dialogue import SimulatedUser, hold_sessions
 from pipelines.evaluation.amemgym.failed_question import show_failure
 from pipelines.evaluation.amemgym.interview import baseline_questions, interview
 from pipelines.evaluation.amemgym.sample import Places, places_asked
-from pipelines.evaluation.amemgym.swapped_values import swapped_dataset
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.metrics.control import asks_control
 from pipelines.evaluation.options import PAPER_MODELS, EvaluationOptions
@@ -91,9 +90,6 @@ class AMemGymTasks:
                 f"they cannot be replayed on {self.dataset.name} with {counted(len(self.users), 'user')}."
             )
         return replace(self, recorded=recorded.turns)
-
-    def with_swapped_values(self, users: int, *, seed: int) -> "AMemGymTasks":
-        return replace(self, dataset=swapped_dataset(self.dataset, users, seed=seed))
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         return {

@@ -51,7 +51,6 @@ def run_notes(run: FinishedRun) -> list[str]:
         opened_note(run),
         run.results.control.sentence if run.results.control else "",
         run.fresh.sentence if run.fresh else "",
-        run.swapped.sentence if run.swapped else "",
         embedded_model_note(run),
         beside_the_paper(run.manifest),
         run.results.no_memory_score,

@@ -14,10 +14,9 @@ from typing import cast
 from assets.records.base import Record
 from assets.records.json_text import parse_json
 from assets.records.limits import MOST_ITEM_BYTES, read_bounded
-from assets.records.paths import PathRefused, expect_file, files_inside, path_inside
+from assets.records.paths import PathRefused, expect_file, files_inside
 from dataset_card.release.digests import file_sha256
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.command import SwappableTasks
 from pipelines.evaluation.folder import (
     CODE,
     FRESH,
@@ -25,7 +24,6 @@ from pipelines.evaluation.folder import (
     MANIFEST,
     PAGE,
     RESULTS,
-    SWAPPED,
     VERIFICATION,
     FinishedRun,
     RunFolder,
@@ -38,7 +36,6 @@ from pipelines.evaluation.fresh_users import FOLDER as FRESH_USERS
 from pipelines.evaluation.metrics.fresh import compare_with_fresh, count_users
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.metrics.results import memory_rows, score
-from pipelines.evaluation.metrics.swapped import SWAPPED_WORDS, compare_with_swapped, swapped_score
 from pipelines.evaluation.plan import alone_manifest, run_id_of
 from pipelines.evaluation.records import EventRow
 from pipelines.evaluation.report.contents import FRESH_TITLE
@@ -56,7 +53,6 @@ from pipelines.memories.code_identity import digest_of_code
 
 PAGE_BLOCK = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 FILES = (MANIFEST, RESULTS, *(f"{name}.parquet" for name in ("answers", "turns", "usage", "events", "memory")))
-SAME_WITH_TWINS = ("memory", "memory_source", "models", "tokens", "seed", "attempt")  # fields of both manifests
 NOBODY = "nobody has graded its replies again; amemgym verify RUN does"
 
 
@@ -89,13 +85,12 @@ def verify_run(run: FinishedRun, path: Path, tasks: BenchmarkTasks, *, again: As
     problems += _fresh_problems(run, path)
     problems += again.problems
     of_conditions = _verify_alone(run, path, tasks)
-    of_twins = _verify_twins(run, path, tasks)
-    problems += [*of_conditions.problems, *of_twins.problems]
+    problems += of_conditions.problems
     verdict = Verification(
         problems=tuple(problems),
         graded=sum(bool(row.tries) for row in run.answers),
         files=_digest(path),
-        unverified=(*unlikely_usage(run), *again.unverified, *of_conditions.unverified, *of_twins.unverified),
+        unverified=(*unlikely_usage(run), *again.unverified, *of_conditions.unverified),
         asked_again=again.sentence,
         repeatable=repeat_label(run.manifest),
     )
@@ -126,38 +121,6 @@ def _verify_alone(run: FinishedRun, path: Path, tasks: BenchmarkTasks) -> Verifi
     return verdict.model_copy(update={"problems": tuple(problems)})
 
 
-def _verify_twins(run: FinishedRun, path: Path, tasks: BenchmarkTasks) -> Verification:
-    """Check the run on counterfactual twins, and that this one's score on them follows from it."""
-    if run.swapped is None:
-        return Verification(problems=(), graded=0, files="")
-    name = run.swapped.run_id
-    folder = path_inside(path.parent, name)
-    if not folder.is_dir():
-        missing = f"what came of twins, because {name} is not in {path.parent.name}/ beside it"
-        return Verification(problems=(), graded=0, files="", unverified=(missing,))
-    twins = replace(read_run(str(folder), runs=folder.parent), swapped=None)
-    problems = [*_twin_problems(run, twins)]
-    own = None
-    if isinstance(tasks, SwappableTasks):
-        own = tasks.with_swapped_values(len(twins.manifest.users), seed=twins.manifest.seed)
-    if own is None or own.info.digest != twins.manifest.dataset_digest:
-        other = f"the replies on twins, because {name} is not of the users of this run"
-        return Verification(problems=tuple(problems), graded=0, files="", unverified=(other,))
-    verdict = verify_run(twins, folder, own)
-    problems += [f"{name}: {problem}" for problem in verdict.problems]
-    left_open = tuple(f"{name}: {what}" for what in verdict.unverified)
-    return verdict.model_copy(update={"problems": tuple(problems), "unverified": left_open})
-
-
-def _twin_problems(run: FinishedRun, twins: FinishedRun) -> Iterator[str]:
-    """Yield a sentence where the run on twins is another memory's, or does not give the run's score on them."""
-    others = [name for name in SAME_WITH_TWINS if getattr(run.manifest, name) != getattr(twins.manifest, name)]
-    if others:
-        yield f"{twins.manifest.run_id}, its run on twins, has another {' and '.join(others).replace('_', ' ')}."
-    if compare_with_swapped(run.answers, twins.answers, run_id=twins.manifest.run_id) != run.swapped:
-        yield f"{SWAPPED} does not follow from the answers and from {twins.manifest.run_id}."
-
-
 def _check_data(run: FinishedRun, tasks: BenchmarkTasks) -> None:
     """Raise EvaluationError for another data set than the run's."""
     wanted = run.manifest.dataset_digest
@@ -185,8 +148,6 @@ def problems_without_data(run: FinishedRun) -> Iterator[str]:
         public = count_users(run.answers, users=manifest.users)
         if compare_with_fresh(public, run.fresh.users, run_id=run.fresh.run_id, noun=manifest.noun) != run.fresh:
             yield f"{FRESH} does not follow from the answers and from its counts."
-    if run.swapped is not None and swapped_score(run.swapped.users, run_id=run.swapped.run_id) != run.swapped:
-        yield f"{SWAPPED} does not follow from its counts."
 
 
 def _problems_of_tables(run: FinishedRun, path: Path, timelines: Sequence[Timeline]) -> Iterator[str]:
@@ -206,8 +167,6 @@ def _problems_of_tables(run: FinishedRun, path: Path, timelines: Sequence[Timeli
         yield f"{PAGE} does not show the results."
     if run.fresh is None and FRESH_TITLE in str(page.get("sections")):
         yield f"{PAGE} tells of fresh users, and {FRESH} is missing."
-    if run.swapped is None and SWAPPED_WORDS in str(page.get("notes")):
-        yield f"{PAGE} tells of twins, and {SWAPPED} is missing."
 
 
 def page_data(page: Path) -> Json:
@@ -270,7 +229,7 @@ def _last_verdict(path: Path) -> Verification | None:
 
 def file_digests(path: Path) -> dict[str, str]:
     """Return the digests of the files of a run that a board tells of, by name, of those that are there."""
-    names = (*FILES, LATENCY, FRESH, SWAPPED, VERIFICATION)
+    names = (*FILES, LATENCY, FRESH, VERIFICATION)
     return {name: file_sha256(path / name) for name in names if (path / name).is_file()}
 
 

@@ -11,7 +11,7 @@ from assets.reporting.plurals import counted
 from assets.whole_files import whole_file
 from dataset_card.release.digests import canonical_digest
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import FRESH, PAGE, RESULTS, SWAPPED, VERIFICATION, FinishedRun
+from pipelines.evaluation.folder import FRESH, PAGE, RESULTS, VERIFICATION, FinishedRun
 from pipelines.evaluation.report.formatting import RED
 from pipelines.evaluation.report.page import SECTIONS, Json, plain, render_blocks
 from pipelines.evaluation.verifying.verdict import file_digests, page_data, problems_without_data, read_judged_run
@@ -155,8 +155,7 @@ def board_problems(shown: Json, runs: Sequence[FinishedRun]) -> Iterator[str]:
 def _as_read(run: FinishedRun, files: Mapping[str, str]) -> FinishedRun:
     """Return the run without what it has got since a board read these files of it."""
     fresh = run.fresh if FRESH in files else None
-    swapped = run.swapped if SWAPPED in files else None
-    run = replace(run, fresh=fresh, swapped=swapped, unverified=())
+    run = replace(run, fresh=fresh, unverified=())
     return run if VERIFICATION in files else replace(run, problems=tuple(problems_without_data(run)))
 
 

@@ -239,7 +239,6 @@ def board_notes(runs: Sequence[FinishedRun]) -> list[str]:
     free = dict.fromkeys(boundary_note(run.manifest) for run in runs if run.manifest.boundary == IN_PROCESS)
     off = map(off_board, runs)
     tried = [f"{run.manifest.run_id}: {run.fresh.sentence}" for run in runs if run.fresh and not run.fresh.knows_release]
-    tried += [f"{run.manifest.run_id}: {run.swapped.sentence}" for run in runs if run.swapped]
     unverified = dict[str, list[str]]()
     for run in runs:
         for what in run.unverified:
