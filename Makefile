@@ -69,7 +69,7 @@ test-browser: $(READY)  ## drive the real UI in a headless browser (installs Deb
 	@$(BIN)/pyright --pythonpath $(BIN)/python --project tests/browser
 	@$(BIN)/python -m pytest -m browser tests/browser
 
-test-extras: $(READY)  ## run the optional extras (Mem0, MCP servers, Agent Memory Benchmark, Inspect) for real, in .venv-extras
+test-extras: $(READY)  ## run the optional extras (Mem0, MCP servers, Inspect) for real, in .venv-extras
 	@tests/extras/install.sh $(PYTHON) $(EXTRAS)
 	@$(BIN)/pyright --pythonpath $(EXTRAS)/bin/python --project tests/extras
 	@$(EXTRAS)/bin/python -m pytest -n auto tests/extras

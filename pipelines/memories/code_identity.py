@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec as find_module
 from pathlib import Path
 
-from pipelines.memories.kinds import FOLDER, entry_point_of, existing_file, installed_kinds, own_class, own_kinds, package_of
+from pipelines.memories.kinds import FOLDER, entry_point_of, existing_file, installed_kinds, own_class, own_kinds
 from pipelines.memories.others.own_code import own_files
 from pipelines.memories.others.shown import packages_of
 
@@ -73,9 +73,7 @@ def code_files(kind: str, *, texts: Iterable[str] = ()) -> dict[str, Path]:
     others is run for it.
     """
     file = Path(kind.rpartition(":")[0])
-    if package_of(kind):
-        root, files = _package_files(package_of(kind))
-    elif kind in own_kinds():
+    if kind in own_kinds():
         root, files = FOLDER, set(FOLDER.rglob("*.py"))
     elif file.suffix == ".py":
         root, files = file.parent, own_files(existing_file(file), texts=texts)

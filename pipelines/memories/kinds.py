@@ -95,12 +95,7 @@ def is_ours(kind: str) -> bool:
 
 def is_service(kind: str) -> bool:
     """Return True for a memory of others that is reached over a network, or by a command, and runs no code of its own here."""
-    return not package_of(kind) and isinstance(own_class(kind), AddressedKind)
-
-
-def package_of(kind: str) -> str:
-    """Return the package of others that a kind of ours runs in a process of its own; "" where it runs none."""
-    return getattr(own_class(kind), "package", "")
+    return isinstance(own_class(kind), AddressedKind)
 
 
 def embeds(kind: str) -> bool:

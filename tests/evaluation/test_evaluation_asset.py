@@ -126,7 +126,6 @@ def test_a_backfill_that_asks_for_no_memory_evaluates_nothing_and_has_the_asset_
         ({"memories": ["brain"]}, "There is no memory 'brain'"),
         ({"memories": ["mine.py:Mine"]}, "only where AMEMGYM_MEMORIES lists it word for word; start Dagster with"),
         ({"memories": ["bm25", "mine.yaml"]}, "The memory 'mine.yaml' is code or a file"),
-        ({"memories": ["provider+mine:Mine"]}, "The memory 'provider+mine:Mine' is code or a file"),
         ({"memories": ["mcp+file:///mine.py"]}, "The memory 'mcp+file:"),
         ({"options": {"users": 9}}, "has 2 users"),
         ({"options": {"token": 4000}}, "has 'token', which is no option of an evaluation; these are: tokens"),

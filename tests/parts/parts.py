@@ -16,7 +16,6 @@ ABOUT_DOCUMENTS = (
     "tests/evaluation/test_session_questions.py",
     "tests/experiments/test_export.py",
     "tests/experiments/test_session_traces.py",
-    "tests/extras/test_inspect.py",
 )
 # They read releases of every benchmark.
 ABOUT_ALL = (
@@ -162,7 +161,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "service memories": (
         "pipelines/memories/services",
         "tests/evaluation/test_mcp_templates.py",
-        "tests/evaluation/test_providers.py",
         "tests/evaluation/test_services.py",
         "tests/pipelines/llm/test_answers_of_any_size.py",
         "tests/pipelines/llm/test_network_route.py",

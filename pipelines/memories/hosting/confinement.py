@@ -10,10 +10,9 @@ from pipelines.errors import EvaluationError
 from pipelines.memories.contract import MemorySpec
 from pipelines.memories.failures import Retries
 from pipelines.memories.hosting.hosted import MemoryHost
-from pipelines.memories.kinds import entry_point_of, existing_file, factory_of, is_ours, is_service, own_class, package_of
+from pipelines.memories.kinds import entry_point_of, existing_file, factory_of, is_ours, is_service
 from pipelines.memories.others.code_calls import DEADLINE
 from pipelines.memories.others.code_thread import TOOLS, is_asynchronous, settings_problem
-from pipelines.memories.others.private_imports import OURS
 from pipelines.memories.others.process import ForeignCode, MemoryProcesses
 from pipelines.memories.others.shown import import_path, left_out_links, shown_of_file, shown_of_packages
 from pipelines.memories.settings import MODELS, NETWORK, ReadSettings, from_variables, is_on, read_settings
@@ -120,15 +119,11 @@ def _host_in_thread(spec: MemorySpec, given: ReadSettings, tools: MemoryTools) -
 def _foreign_code(spec: MemorySpec, given: ReadSettings, *, hidden: Sequence[Path]) -> ForeignCode:
     """Return the memory's class as its own process finds it. Raises EvaluationError where there is none."""
     file, _, attribute = spec.code.rpartition(":")
-    own = own_class(spec.kind)
     modules: list[str] = []
     module = ""
     place: Path | None = None
     if file.endswith(".py"):
         place = existing_file(Path(file)).resolve()
-    elif own is not None:
-        modules = [str(given.own["address"]).partition(".")[0].partition(":")[0], package_of(spec.kind)]
-        module, attribute = f"{OURS}.{own.__module__}", own.__qualname__
     else:
         point = entry_point_of(spec.kind)
         modules = [point.module.partition(".")[0]]
@@ -140,7 +135,7 @@ def _foreign_code(spec: MemorySpec, given: ReadSettings, *, hidden: Sequence[Pat
     return ForeignCode(
         attribute,
         place.name if place else module,
-        given.own if own is not None else from_variables(given.own),
+        from_variables(given.own),
         file=str(place or ""),
         module=module,
         path=tuple(path),

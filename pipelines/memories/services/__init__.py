@@ -1,1 +1,1 @@
-"""Memories that are services, MCP servers, or providers of another harness."""
+"""Memories that are services or MCP servers."""
