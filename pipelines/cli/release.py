@@ -35,11 +35,10 @@ from pipelines.cli.recipe import recipe_in_file, write_recipe
 from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem, StoreError
 from pipelines.evaluation.folder import read_run, run_folder_of, runs_folder
-from pipelines.evaluation.report.formatting import TAKEN_AS_TOLD
 from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.verifying.again import NOT_ASKED, ask_again
 from pipelines.evaluation.verifying.verdict import verify_run
-from pipelines.experiments.scoring.leaderboard import board_news, board_problems, runs_by_dataset, runs_of_board
+from pipelines.experiments.scoring.leaderboard import runs_by_dataset
 from pipelines.experiments.scoring.published import not_here, published_problems
 from pipelines.experiments.scoring.twins import TWIN
 from pipelines.home import home
@@ -78,9 +77,7 @@ def release(
 
 
 def verify(
-    source: Annotated[
-        str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME|RUN|BOARD.html", help="A release, repository, run or board.")
-    ],
+    source: Annotated[str, typer.Argument(metavar="FOLDER|VARIANT|URL|OWNER/NAME|RUN", help="A release, repository or run.")],
     tag: Annotated[str, typer.Option(help="Tag or commit of the repository, as in demo-v0.1.0.")] = "",
     variant: Annotated[str, typer.Option(help="Which one, where a commit holds several.")] = "",
     version: Annotated[str, typer.Option(help="Version of the variant's release; the newest if not given.")] = "",
@@ -92,7 +89,7 @@ def verify(
     endpoint: EndpointOption = "",
     as_json: Annotated[bool, json_option("source", "problems")] = False,
 ) -> None:
-    """Check a release (digests, tables, configurations), a run (its replies graded again), a board, or published scores.
+    """Check a release (digests, tables, configurations), a run (its replies graded again), or published scores.
 
     Every number is recomputed from rows. Those that cannot be are named. Each problem is one sentence, with exit status 1.
     """
@@ -102,9 +99,6 @@ def verify(
         return
     if again:
         raise Problem(f"--again asks the models of a run again; {public_address(source)} is no run.")
-    if source.endswith(".html") and Path(source).is_file():
-        _verify_board(Path(source), as_json=as_json)
-        return
     is_address = "://" in source
     shown = public_address(source) if is_address else source
     repo, at, revision = source.partition("@")
@@ -158,22 +152,6 @@ def _verify_run(path: Path, *, data: str, again: float, as_json: bool) -> None:
         raise Problem(f"{manifest.run_id} was changed after it was made, so no board shows it: see above.")
     if unfinished:
         raise Problem("What there is of the run is as it was made. Give the same evaluate command again to finish it.")
-
-
-def _verify_board(page: Path, *, as_json: bool) -> None:
-    """Verify a board's page with the runs that it compares. Raises Problem if a number differs from its run."""
-    shown, runs = runs_of_board(page, runs=runs_folder(home()))
-    problems = list(board_problems(shown, runs))
-    if as_json:
-        print_json({"source": str(page), "problems": problems, "news": [*board_news(shown)], "taken_as_told": TAKEN_AS_TOLD})
-    else:
-        same = f"Every number follows from the rows of {counted(len(runs), 'run')}; amemgym verify RUN grades their replies."
-        print(*(problems or (same,)), sep="\n")
-        for sentence in board_news(shown):
-            print_notice(sentence)
-        print_notice(NOT_CHECKED)
-    if problems:
-        raise Problem(f"{page} differs from its runs: see above.")
 
 
 def _folder_problems(source: str, *, version: str) -> list[str]:

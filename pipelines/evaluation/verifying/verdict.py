@@ -15,12 +15,10 @@ from assets.records.base import Record
 from assets.records.json_text import parse_json
 from assets.records.limits import MOST_ITEM_BYTES, read_bounded
 from assets.records.paths import PathRefused, expect_file, files_inside
-from dataset_card.release.digests import file_sha256
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import (
     CODE,
     FRESH,
-    LATENCY,
     MANIFEST,
     PAGE,
     RESULTS,
@@ -155,7 +153,7 @@ def _problems_of_tables(run: FinishedRun, path: Path, timelines: Sequence[Timeli
     try:
         memory = read_table_of_run(path, "memory.parquet", MemoryRow)
         events = read_table_of_run(path, "events.parquet", EventRow)
-        page = read_file_of_run(path, PAGE, page_data)
+        page = read_file_of_run(path, PAGE, _page_data)
     except EvaluationError as error:
         yield str(error)
         return
@@ -169,7 +167,7 @@ def _problems_of_tables(run: FinishedRun, path: Path, timelines: Sequence[Timeli
         yield f"{PAGE} tells of fresh users, and {FRESH} is missing."
 
 
-def page_data(page: Path) -> Json:
+def _page_data(page: Path) -> Json:
     """Return the data that a page draws. Raises OSError, and ValueError for a page without any."""
     block = PAGE_BLOCK.search(expect_file(page).read_text(encoding="utf-8"))
     data: object = parse_json(block[1].encode()) if block else None
@@ -225,12 +223,6 @@ def _last_verdict(path: Path) -> Verification | None:
     except (OSError, ValueError):
         problem = f"its {VERIFICATION} cannot be read; verify it again."
     return Verification(problems=(problem,), graded=0, files="")
-
-
-def file_digests(path: Path) -> dict[str, str]:
-    """Return the digests of the files of a run that a board tells of, by name, of those that are there."""
-    names = (*FILES, LATENCY, FRESH, VERIFICATION)
-    return {name: file_sha256(path / name) for name in names if (path / name).is_file()}
 
 
 def _digest(path: Path) -> str:

@@ -1,34 +1,26 @@
-"""Leaderboards on disk: pages over several runs, beside the runs' folders that they link to, and the check of such a page."""
+"""Leaderboards on disk: pages over several runs, beside the runs' folders that they link to."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 
-from assets.records.json_text import JsonError
-from assets.records.paths import path_inside, read_file_name
 from assets.reporting.plurals import counted
 from assets.whole_files import whole_file
 from dataset_card.release.digests import canonical_digest
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import FRESH, PAGE, RESULTS, VERIFICATION, FinishedRun
+from pipelines.evaluation.folder import PAGE, RESULTS, FinishedRun
 from pipelines.evaluation.report.formatting import RED
 from pipelines.evaluation.report.page import SECTIONS, Json, plain, render_blocks
-from pipelines.evaluation.verifying.verdict import file_digests, page_data, problems_without_data, read_judged_run
+from pipelines.evaluation.verifying.verdict import read_judged_run
 from pipelines.experiments.scoring.board_tables import baseline_labels, board_columns, board_sections
-from pipelines.experiments.scoring.compare import Comparison, compare_runs, comparison_sections
+from pipelines.experiments.scoring.compare import Comparison, comparison_sections
 from pipelines.experiments.scoring.ranking import (
-    MARK,
-    NOT_VERIFIED,
     board_notes,
-    off_board,
     rank_runs,
     ranking_metric,
     run_groups,
     unscored_share,
 )
 
-AGAIN = "make it again with amemgym leaderboard, or compare."
 LEADERBOARDS_FOLDER = "boards"  # beside the runs, so that its links to them are relative
 
 
@@ -41,8 +33,6 @@ def write_leaderboard(comparison: Comparison, *, runs: Path) -> Path:
         if (runs / run_id / PAGE).is_file():
             pages[run_id] = f"../{runs.name}/{run_id}/{PAGE}"
     data = leaderboard_data(comparison, pages=pages)
-    for row in data["runs"]:
-        row["files"] = file_digests(runs / row["run_id"])
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as draft:  # a page may be looked at meanwhile
         draft.write_text(render_blocks(str(data["title"]), {"data": data}), encoding="utf-8")
@@ -106,70 +96,3 @@ def _board_run(run: FinishedRun) -> Json:
         "seconds": plain(run.latency.mean),
         "unscored": unscored_share(run),
     }
-
-
-def runs_of_board(page: Path, *, runs: Path) -> tuple[Json, list[FinishedRun]]:
-    """Return what the page of a board shows, and its runs. Raises EvaluationError for a page of another kind.
-
-    A row has the run's `files` as the board read them, and `files_now`.
-    """
-    try:
-        shown = page_data(page)
-        for row in shown["runs"]:
-            row["files"] = dict(row.get("files", ()))
-            row["files_now"] = file_digests(path_inside(runs, read_file_name(str(row["run_id"]))))
-    except (AttributeError, JsonError, KeyError, TypeError, ValueError) as error:
-        raise EvaluationError(f"{page} is no board; give a page that amemgym compare or leaderboard wrote.") from error
-    return shown, [read_judged_run(row["run_id"], runs=runs) for row in shown["runs"]]
-
-
-def board_news(shown: Json) -> Iterator[str]:
-    """Yield a sentence for each run that has got files since the board was made, which then shows nothing of them."""
-    for row in shown["runs"]:
-        more = sorted(row["files_now"].keys() - row["files"].keys())
-        if more:
-            yield f"{row['run_id']} has got {', '.join(more)} since this board was made; {AGAIN}"
-
-
-def board_problems(shown: Json, runs: Sequence[FinishedRun]) -> Iterator[str]:
-    """Yield a sentence for each run whose results do not follow from its rows or that has changed, else for each part of the
-    board that does not follow from its runs as they were.
-    """
-    as_read = list[FinishedRun]()
-    changed = list[str]()
-    for row, run in zip(shown["runs"], runs, strict=True):
-        for problem in run.problems:
-            yield f"{run.manifest.run_id}: {problem}"
-        others = sorted(name for name, digest in row["files"].items() if row["files_now"].get(name) != digest)
-        if others:
-            changed.append(f"{run.manifest.run_id} has changed since this board was made ({', '.join(others)}); {AGAIN}")
-        elif row["files"]:
-            as_read.append(_as_read(run, row["files"]))
-            if off_board(run) and not off_board(as_read[-1]) and not run.problems:
-                yield off_board(run)
-        else:
-            changed.append(f"The board does not say which files of {run.manifest.run_id} it was made from; {AGAIN}")
-    yield from changed or _parts_that_differ(shown, as_read)
-
-
-def _as_read(run: FinishedRun, files: Mapping[str, str]) -> FinishedRun:
-    """Return the run without what it has got since a board read these files of it."""
-    fresh = run.fresh if FRESH in files else None
-    run = replace(run, fresh=fresh, unverified=())
-    return run if VERIFICATION in files else replace(run, problems=tuple(problems_without_data(run)))
-
-
-def _parts_that_differ(shown: Json, runs: Sequence[FinishedRun]) -> Iterator[str]:
-    """Yield a sentence for each part of a board that does not follow from these runs, of which nothing is left open."""
-    pages = {row["run_id"]: row["page"] for row in shown["runs"]}  # no numbers
-    computed: Json = json.loads(json.dumps(leaderboard_data(compare_runs(runs), pages=pages)))
-    # A run may have been verified since the board was made.
-    shown = {**shown, "notes": [note for note in shown.get("notes", ()) if not note.startswith(NOT_VERIFIED)]}
-    for part in computed:
-        if part != "runs" and shown.get(part) != computed[part]:
-            yield f"{part} is not what follows from the runs."
-    for row, own in zip(shown["runs"], computed["runs"], strict=True):
-        row = {**row, "label": str(row["label"]).removesuffix(MARK)}
-        for name in own:
-            if row.get(name) != own[name]:
-                yield f"{name} of {own['run_id']} is not what follows from the run."

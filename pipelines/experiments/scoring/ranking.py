@@ -35,8 +35,6 @@ COSTS_NOTE = (
     "or most of the memory's calls of one kind, such as its recalls."
 )
 NO_GROUP = 0.1  # the share of unscored answers beyond which a run is in no group
-MARK = " (unverified)"  # behind the name of a run of which somebody may want to know more
-NOT_VERIFIED = "Not verified"  # how the notes on these runs begin
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class RankedRun:
     @property
     def label_with_mark(self) -> str:
         """The label, marked where verification left something open or nobody verified the run."""
-        return self.label + (MARK if self.run.unverified else "")
+        return f"{self.label} (unverified)" if self.run.unverified else self.label
 
 
 def rank_runs(runs: Sequence[FinishedRun]) -> list[RankedRun]:
@@ -243,7 +241,7 @@ def board_notes(runs: Sequence[FinishedRun]) -> list[str]:
     for run in runs:
         for what in run.unverified:
             unverified.setdefault(what, []).append(run.manifest.run_id)
-    left_open = [f"{NOT_VERIFIED} of {', '.join(names)}: {what.rstrip('.')}." for what, names in unverified.items()]
+    left_open = [f"Not verified of {', '.join(names)}: {what.rstrip('.')}." for what, names in unverified.items()]
     repeated = dict.fromkeys(f"A repetition {repeat_label(run.manifest)}." for run in runs)
     intervals = interval_note(fewest.results.users, fewest.manifest.noun)
     return list(filter(None, [*off, *tried, *left_open, *everything, *embedded, *free, *repeated, intervals, group_note(runs)]))
