@@ -74,10 +74,9 @@ test-extras: $(READY)  ## run the optional extras (Mem0, MCP servers, Inspect) f
 	@$(BIN)/pyright --pythonpath $(EXTRAS)/bin/python --project tests/extras
 	@$(EXTRAS)/bin/python -m pytest -n auto tests/extras
 
-test-environments: $(READY)  ## load and step exported environments with verifiers and OpenEnv, in .venv-environments
+test-environments: $(READY)  ## load and step exported environments with verifiers, in .venv-environments
 	@tests/environments/install.sh $(PYTHON) $(ENVIRONMENTS)
 	@$(ENVIRONMENTS)/verifiers/bin/python -m pytest tests/environments/test_verifiers.py
-	@$(ENVIRONMENTS)/openenv/bin/python -m pytest tests/environments/test_openenv.py
 
 $(CLUSTER)/.ready: $(READY) tests/cluster/requirements.lock
 	@tests/cluster/install.sh $(PYTHON) $(CLUSTER)
@@ -119,10 +118,9 @@ lock:  ## compile the lock files anew (needs uv)
 	  --output-file tests/browser/requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --python-version 3.11 --group pyproject.toml:docs --output-file pipelines/docs_site/requirements.lock
-# Chosen by hand, and without what they do not import: with it they are half a gigabyte each.
-	@for name in verifiers openenv; do uv pip compile --quiet --universal --no-deps --generate-hashes --no-emit-index-url \
-	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 tests/environments/$$name.in \
-	  --output-file tests/environments/$$name.lock; done
+# Chosen by hand, and without what it does not import: with it it is half a gigabyte.
+	@uv pip compile --quiet --universal --no-deps --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+	  --python-version 3.11 tests/environments/verifiers.in --output-file tests/environments/verifiers.lock
 # The extras keep to the lock, but for fsspec and numpy, of which Inspect wants older ones.
 	@sed -E '/^(fsspec|numpy)==/,/[^\\]$$/d' requirements.lock | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --no-annotate --no-header --python-version 3.11 --extra mem0 --extra mcp --extra inspect --extra tau2 --extra swe --group dev --group build \

@@ -67,8 +67,7 @@ def exported_questions(tasks: BenchmarkTasks) -> Export:
     export = exported_view(tasks)
     if export.dialogues:
         raise EvaluationError(
-            f"{tasks.info.name} cannot be exported as questions, because its tasks are acted; "
-            "give --as traces, verifiers or openenv."
+            f"{tasks.info.name} cannot be exported as questions, because its tasks are acted; give --as traces or verifiers."
         )
     return export
 

@@ -4,7 +4,7 @@ The environment plays the user: it says what was said or read, turn by turn, the
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from pipelines.export.folders import PAGE, write_files
 
 FILES = Path(__file__).with_name("environment_files")
 MODULES = "pipelines.export.environment_files"
-# What a folder's server or environment plays: `episodes.py` of the folder names it.
+# What a folder's environment plays: `episodes.py` of the folder names it.
 PLAYED = "from .{module} import {episode} as Episode\nfrom .{module} import read_episodes as read_episodes\n"
 OWN_IMPORT = re.compile(r"^from ((?:assets|pipelines)[.\w]+) import", re.MULTILINE)
 PACKAGE = "amemgym_memory"
@@ -31,29 +31,13 @@ name = "amemgym-memory"
 version = "{version}"
 description = "{name}: tasks that need what was said or read many turns before"
 requires-python = ">=3.11"
-dependencies = [{needs}, "pydantic>=2", "python-dateutil>=2.9"]
-{scripts}
+dependencies = ["verifiers>=0.4,<0.5", "pydantic>=2", "python-dateutil>=2.9"]
+
 [tool.setuptools]
-packages = [{packages}]
-package-dir = {{ {folders} }}
+packages = ["{package}"]
 
 [tool.setuptools.package-data]
 "*" = ["*.jsonl"]
-"""
-MANIFEST = """\
-spec_version: 1
-name: amemgym_memory
-version: {version}
-type: space
-runtime: fastapi
-app: server.app:app
-port: 8000
-validation:
-  reward: {{range: [0.0, 1.0], oracle_tolerance: 0.0, floor_margin: 0.1}}
-  resources: {{cpu: 1.0, memory_mb: 1024, disk_mb: 512, episode_timeout_s: 600.0}}
-  capabilities:
-    verifier: {{kind: reward_channel}}
-  types: {{tags: [memory, dialogue]}}
 """
 EPISODE = (
     "An episode is one question. The environment says what was said or read before it, a turn at a time, and then asks. "
@@ -74,77 +58,33 @@ VERIFIERS_PAGE = """\
 
 Tried with verifiers 0.4.0. Digest of the data set: `{digest}`.
 """
-OPENENV_PAGE = """\
-# {name} for OpenEnv
-
-{episode}
-
-    pip install .
-    server --port 8000
-
-`reset(index=N)` begins episode N, `reset(seed=S)` one by chance.
-
-Tried with openenv 0.10.0. Digest of the data set: `{digest}`.
-"""
 
 
 def write_verifiers(tasks: BenchmarkTasks, folder: Path) -> list[str]:
     """Write a package with a taskset and its environment for verifiers, and say where it is."""
     export = exported_view(tasks)
-    files = _data(export, PACKAGE)
+    files = _data(export)
     files[f"{PACKAGE}/__init__.py"] = (FILES / "verifiers_environment.py").read_bytes()
-    files["pyproject.toml"] = _project(tasks, needs="verifiers>=0.4,<0.5", packages={PACKAGE: PACKAGE})
-    files[PAGE] = _page(VERIFIERS_PAGE, tasks, export)
-    return _write_tasks(tasks, export, folder, files)
-
-
-def write_openenv(tasks: BenchmarkTasks, folder: Path) -> list[str]:
-    """Write a server of OpenEnv, and say where it is."""
-    export = exported_view(tasks)
-    server = f"{PACKAGE}.server"
-    files = _data(export, "server")
-    files["server/app.py"] = (FILES / "openenv_server.py").read_bytes()
-    files["server/__init__.py"] = b""
-    files["__init__.py"] = b""
-    files["openenv.yaml"] = MANIFEST.format(version=VERSION).encode()
-    files["pyproject.toml"] = _project(
-        tasks,
-        needs="openenv>=0.10,<0.11",
-        packages={PACKAGE: ".", server: "server"},
-        scripts=f'\n[project.scripts]\nserver = "{server}.app:main"\n',
-    )
-    files[PAGE] = _page(OPENENV_PAGE, tasks, export)
-    return _write_tasks(tasks, export, folder, files)
-
-
-def _project(tasks: BenchmarkTasks, *, needs: str, packages: Mapping[str, str], scripts: str = "") -> bytes:
-    """Return the project's file. `packages`: by name, the folder of each."""
-    names = ", ".join(f'"{name}"' for name in packages)
-    folders = ", ".join(f'"{name}" = "{folder}"' for name, folder in packages.items())
-    project = PROJECT.format(
-        name=tasks.info.name, version=VERSION, needs=f'"{needs}"', scripts=scripts, packages=names, folders=folders
-    )
-    return project.encode()
-
-
-def _write_tasks(tasks: BenchmarkTasks, export: Export, folder: Path, files: Mapping[str, bytes]) -> list[str]:
+    files["pyproject.toml"] = PROJECT.format(name=tasks.info.name, version=VERSION, package=PACKAGE).encode()
+    episode = (ACTED_EPISODE if export.dialogues else EPISODE).format(lost=export.lost)
+    files[PAGE] = VERIFIERS_PAGE.format(name=tasks.info.name, episode=episode, digest=tasks.info.digest).encode()
     write_files(folder, files)
     episodes = counted(len(export.questions or export.dialogues), "episode")
     return [f"{episodes} of {tasks.info.name} in {folder}; {PAGE} says how to run them.", export.lost]
 
 
-def _data(export: Export, place: str) -> dict[str, bytes]:
+def _data(export: Export) -> dict[str, bytes]:
     """Return the data, and the modules that read it and grade."""
-    files = {f"{place}/documents.jsonl": _lines(export.documents)}
+    files = {f"{PACKAGE}/documents.jsonl": _lines(export.documents)}
     if export.dialogues:
-        files[f"{place}/dialogues.jsonl"] = _lines(export.dialogues)
+        files[f"{PACKAGE}/dialogues.jsonl"] = _lines(export.dialogues)
         module, episode = "acted_episodes", "ActedEpisode"
     else:
-        files[f"{place}/questions.jsonl"] = _lines(export.questions)
+        files[f"{PACKAGE}/questions.jsonl"] = _lines(export.questions)
         module, episode = "question_episodes", "QuestionEpisode"
-    files[f"{place}/episodes.py"] = PLAYED.format(module=module, episode=episode).encode()
+    files[f"{PACKAGE}/episodes.py"] = PLAYED.format(module=module, episode=episode).encode()
     for name, source in copied_modules(f"{MODULES}.{module}").items():
-        files[f"{place}/{name.rpartition('.')[2]}.py"] = source.encode()
+        files[f"{PACKAGE}/{name.rpartition('.')[2]}.py"] = source.encode()
     return files
 
 
@@ -165,8 +105,3 @@ def copied_modules(first: str) -> dict[str, str]:
 
 def _lines(rows: Iterable[Record]) -> bytes:
     return "".join(f"{row.model_dump_json()}\n" for row in rows).encode()
-
-
-def _page(template: str, tasks: BenchmarkTasks, export: Export) -> bytes:
-    episode = (ACTED_EPISODE if export.dialogues else EPISODE).format(lost=export.lost)
-    return template.format(name=tasks.info.name, episode=episode, digest=tasks.info.digest).encode()

@@ -124,7 +124,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "no fresh users": (text(FRESH, "{}"), "fresh.json is wrong at run_id: has to be given"),
     "a count that no number has": (
-        text(FRESH, json.dumps({"run_id": "x", "users": [{"asked": 10**400, "right": 1}]})),
+        text(FRESH, json.dumps({"run_id": "x", "noun": "user", "users": [{"asked": 10**400, "right": 1}]})),
         "fresh.json is wrong at users.0.asked: has to be 1000000000 or less",
     ),
     "a way out of the folder": (text(FRESH, '{"run_id": "../x"}'), "fresh.json is wrong at run_id: '../x' does not lie"),

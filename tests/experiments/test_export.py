@@ -100,7 +100,7 @@ def said_by(user: FactUser) -> list[tuple[datetime | None, str]]:
 
 
 def test_what_cannot_be_exported_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match=r"because its tasks are acted; give --as traces, verifiers or openenv\.$"):
+    with pytest.raises(EvaluationError, match=r"because its tasks are acted; give --as traces or verifiers\.$"):
         export_tasks(tool_tasks(), tmp_path / "export")
     world = DocumentTasks(replace(INFO, benchmark="tau2", name="tau2 mock"), ())
     with pytest.raises(EvaluationError, match="tau2 mock is a world of others, which cannot be exported"):

@@ -44,9 +44,9 @@ MADE: Mapping[str, Callable[[], BenchmarkTasks]] = {
 }
 
 
-def exported_episodes(folder: Path, data: BenchmarkTasks, form: str, monkeypatch: pytest.MonkeyPatch) -> Sequence[Any]:
+def exported_episodes(folder: Path, data: BenchmarkTasks, monkeypatch: pytest.MonkeyPatch) -> Sequence[Any]:
     """The episodes as the folder's own modules read them."""
-    release_writer(form)(data, folder)
+    release_writer("verifiers")(data, folder)
     [found] = folder.rglob("episodes.py")
     package = ModuleType("exported_folder")
     package.__path__ = [str(found.parent)]
@@ -106,12 +106,9 @@ def question_cheats(opening: str, turns: Sequence[str], question: ExportedQuesti
     return [[reply] for reply in replies]
 
 
-@pytest.mark.parametrize("form", ["verifiers", "openenv"])
 @pytest.mark.parametrize("benchmark", MADE)
-def test_no_cheat_gains_and_the_right_reply_does(
-    benchmark: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for episode in exported_episodes(tmp_path, MADE[benchmark](), form, monkeypatch):
+def test_no_cheat_gains_and_the_right_reply_does(benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for episode in exported_episodes(tmp_path, MADE[benchmark](), monkeypatch):
         if benchmark == "tool_dialogue":
             honest = honest_replies(episode.task)
             cheats = acted_cheats(episode.opening, episode.task)
@@ -127,10 +124,9 @@ def test_no_cheat_gains_and_the_right_reply_does(
         assert [episode.grade(replies) for replies in cheats] == [0] * 9
 
 
-@pytest.mark.parametrize("form", ["verifiers", "openenv"])
 @pytest.mark.parametrize("benchmark", MADE)
-def test_an_exported_folder_imports_nothing_of_ours(benchmark: str, form: str, tmp_path: Path) -> None:
-    release_writer(form)(MADE[benchmark](), tmp_path)
+def test_an_exported_folder_imports_nothing_of_ours(benchmark: str, tmp_path: Path) -> None:
+    release_writer("verifiers")(MADE[benchmark](), tmp_path)
     code = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.py")]
     assert not any(
         f"{word} {ours}" in text for text in code for word in ("from", "import") for ours in ("assets", "pipelines", "prompts")
