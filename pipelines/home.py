@@ -1,7 +1,6 @@
 """The folder of an installation: its files, and Dagster's own storage in it."""
 
 import atexit
-import json
 import os
 import shutil
 import tempfile
@@ -9,13 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assets.records.json_text import parse_json
-from assets.whole_files import whole_file
 from pipelines.errors import StoreError
 
-# Raised when an earlier program could not read what this one writes.
-HOME_VERSION = 2
-VERSION_FILE = "home.json"
 # In bytes. Six small users take 12 MB with caches, pages and release.
 LEAST_FREE = 200_000_000
 # Whatever makes something there would find it out when all else is paid for.
@@ -91,10 +85,6 @@ def prepare_dagster_home(home: Home) -> Path:
     settings = folder / "dagster.yaml"
     if not settings.exists():
         shutil.copyfile(DAGSTER_SETTINGS, settings)
-    elif "CheckingRunCoordinator" in settings.read_text(encoding="utf-8"):
-        raise StoreError(
-            f"{settings} is of an earlier version and names a class that is gone; move it away, and a new one is written."
-        )
     return _link_to(folder) if set(str(folder)) & MEAN_MORE_IN_ADDRESSES else folder
 
 
@@ -107,52 +97,14 @@ def _link_to(folder: Path) -> Path:
     return link
 
 
-def read_home_version(home: Home) -> int:
-    """Return the version of a data folder, today's for a new one. Raises ValueError where its file holds none."""
-    try:
-        match parse_json((home.root / VERSION_FILE).read_bytes()):
-            case {"version": int(version)}:
-                return version
-            case other:
-                raise ValueError(f"no version in {other!r}")
-    except FileNotFoundError:
-        return HOME_VERSION
-
-
-def check_home_version(home: Home) -> None:
-    """Raise StoreError for a folder of a later version, or one whose version cannot be read."""
-    try:
-        version = read_home_version(home)
-    except ValueError as error:
-        raise StoreError(f"{home.root / VERSION_FILE} holds no version; mend it with: amemgym doctor --repair") from error
-    if version > HOME_VERSION:
-        raise StoreError(
-            f"{home.root} was made by a later version of this program (its version is {version}, this program knows "
-            f"{HOME_VERSION}); use that program, or another folder in AMEMGYM_HOME. Nothing was changed."
-        )
-
-
 def begin_home(home: Home) -> None:
-    """Make the folder. Raises StoreError where that cannot be, or where a later version made it."""
+    """Make the folder. Raises StoreError where that cannot be."""
     try:
         home.root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
             f"The data folder {home.root} cannot be made ({error.strerror}); choose another in AMEMGYM_HOME."
         ) from error
-    check_home_version(home)
-
-
-def note_version(home: Home) -> None:
-    """Say that what lies in the folder is of this version. Raises StoreError."""
-    path = home.root / VERSION_FILE
-    if path.exists():
-        return
-    try:
-        with whole_file(path) as draft:
-            draft.write_text(json.dumps({"version": HOME_VERSION}) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written ({error.strerror}); make room there, or the folder writable.") from error
 
 
 def obstacles(home: Home) -> Iterator[str]:

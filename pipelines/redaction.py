@@ -24,7 +24,7 @@ PIECE = 6
 END = 4
 # Keys of common providers, and keys that the provider has masked itself, such as sk-ab***yz or sk-ab...yz.
 KEY_SHAPED = re.compile(r"\b(?:sk|pk|rk|hf|gsk|xai|key|nvapi)[-_][\w-]{8,}|AIza[\w-]{8,}|\*{3}|\w(?:\.{3}|…)\w")
-SECRET_VARIABLES = re.compile(r"KEY|TOKEN(?!S_)|SECRET|PASSW|CREDENTIAL|AUTH|DATABASE|STORE|ALERT_URL|WEBHOOK")
+SECRET_VARIABLES = re.compile(r"KEY|TOKEN(?!S_)|SECRET|PASSW|CREDENTIAL|AUTH|DATABASE|STORE|WEBHOOK")
 ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://[^\s'\"`<>]+")
 SECRET_QUERY = re.compile(r"[?&][^=&]*(?:key|token|secret|passw|credential|auth|signature)[^=&]*=", re.IGNORECASE)
 WORD = re.compile(r"[^\s\"]+")

@@ -16,7 +16,7 @@ from assets.reporting.plurals import counted, is_or_are
 from assets.reporting.text_table import print_table
 from pipelines.cli.options import command_group, file_errors, json_option
 from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
-from pipelines.errors import EvaluationError, Problem
+from pipelines.errors import Problem
 from pipelines.evaluation.folder import MANIFEST, RESULTS, DamagedRun, read_run, runs_folder
 from pipelines.home import Home, home, obstacles
 from pipelines.opening.doctor import Finding, disk_sizes, examine, purge_runs
@@ -193,8 +193,6 @@ def _damaged_runs(data: Home) -> Iterator[Finding]:
             read_run(str(folder), runs=runs)
         except DamagedRun as error:
             yield Finding(str(folder), error.problem, error.remedy)
-        except EvaluationError:  # of another version of this program, which is no damage
-            continue
 
 
 def _purge_history(console: Console) -> int:

@@ -1,7 +1,5 @@
 """The page that lists every prompt with its contract and its size; `python -m pipelines.docs_site.prompt_table` writes it."""
 
-import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from assets.text.words import count_tokens
@@ -13,17 +11,14 @@ HEAD = """# Prompts
 One template per call. `python -m pipelines.docs_site.prompt_table` rewrites this page from the front matter.
 Every system part ends with a standing rule that text between tags is data, never instruction.
 
-Words are those of instructions and examples. *Before* are the words on 28 November 2026, before the prompts of AMemGym,
-evaluations and memories were written anew; a prompt without them is younger. Tokens are estimated, of a template with all
-that conditions may leave out.
+Words are those of instructions and examples. Tokens are estimated, of a template with all that conditions may leave out.
 
-| prompt | purpose | role, warmth | variables | version | paper | before | words | examples | tokens |
-|---|---|---|---|---|---|---|---|---|---|"""
-ROW = re.compile(r"^\| \[`(?P<name>[^`]+)`\].*?\| (?P<before>\d*) \| \d+ \| \d+ \| \d+ \|$", re.MULTILINE)
+| prompt | purpose | role, warmth | variables | version | paper | words | examples | tokens |
+|---|---|---|---|---|---|---|---|---|"""
 
 
-def prompt_table(before: Mapping[str, str]) -> str:
-    """Return the page; `before`: words of each prompt that is older than its present form."""
+def prompt_table() -> str:
+    """Return the page."""
     lines = [HEAD]
     words = 0
     for name in prompt_names():
@@ -34,16 +29,10 @@ def prompt_table(before: Mapping[str, str]) -> str:
         variables = "`, `".join(sorted(prompt.variables))
         link = f"[`{name}`](../../../prompts/{prompt_path(name).relative_to(FOLDER)})"
         contract = f"{prompt.purpose} | {prompt.role}, {prompt.warmth} | `{variables}` | {prompt.version} | {prompt.paper}"
-        size = f"{before.get(name, '')} | {own} | {len(parts) // 2} | {sum(map(count_tokens, parts))}"
+        size = f"{own} | {len(parts) // 2} | {sum(map(count_tokens, parts))}"
         lines.append(f"| {link} | {contract} | {size} |")
-    total = sum(int(number) for number in before.values() if number)
-    return "\n".join([*lines, f"| all | | | | | | {total} | {words} | | |", ""])
-
-
-def words_before() -> dict[str, str]:
-    """Return the words of each prompt before, as the page has them."""
-    return {row["name"]: row["before"] for row in ROW.finditer(PAGE.read_text(encoding="utf-8"))}
+    return "\n".join([*lines, f"| all | | | | | | {words} | | |", ""])
 
 
 if __name__ == "__main__":
-    PAGE.write_text(prompt_table(words_before()), encoding="utf-8")
+    PAGE.write_text(prompt_table(), encoding="utf-8")

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +26,7 @@ from pipelines.evaluation.metrics.fresh import FreshScore
 from pipelines.evaluation.metrics.isolated_scores import MemoryRow
 from pipelines.evaluation.metrics.latency import Latency
 from pipelines.evaluation.metrics.results import Results, memory_rows
-from pipelines.evaluation.records import FORMAT, AnswerRow, DialogueTurn, EventRow, RunManifest
+from pipelines.evaluation.records import AnswerRow, DialogueTurn, EventRow, RunManifest
 from pipelines.evaluation.spending import ItemUsage
 from pipelines.home import Home
 from pipelines.resources.storage.key_value import KeyValueStore
@@ -202,12 +202,6 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
     path = find_run(name, runs=runs)
     if not (path / RESULTS).exists():
         raise EvaluationError(f"The run {path.name} is not finished; give the same evaluate command again to go on with it.")
-    content = read_file_of_run(path, MANIFEST, _read_json)
-    if isinstance(content, dict) and cast(dict[str, object], content).get("format") != FORMAT:
-        raise EvaluationError(
-            f"The run {path} was made by another version of this program; remove it and evaluate again: replies to prompts "
-            "that did not change are in the cache."
-        )
     run = FinishedRun(
         manifest=read_record_of_run(path, MANIFEST, RunManifest),
         answers=read_table_of_run(path, "answers.parquet", AnswerRow),
@@ -239,10 +233,6 @@ def read_file_of_run(folder: Path, name: str, read: Callable[[Path], V]) -> V:
         [words, *_] = (getattr(error, "strerror", None) or str(error)).splitlines()
         problem = f"cannot be read: {words.rstrip('.')}"
     raise DamagedRun(folder, f"{name} {problem}")
-
-
-def _read_json(file: Path) -> object:
-    return parse_json(read_bounded(file, most=MOST_ITEM_BYTES))
 
 
 def read_record_of_run(folder: Path, name: str, kind: type[R]) -> R:

@@ -17,7 +17,7 @@ from assets.engine.ports import SnapshotRef, UnreadableValue
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.release.verify import verify_release
 from pipelines.errors import Problem, StoreError
-from pipelines.home import VERSION_FILE, Home, check_home_version, note_version, prepare_dagster_home, read_home_version
+from pipelines.home import Home, prepare_dagster_home
 from pipelines.opening.dagster_files import cancel_killed_commands, find_killed_commands
 from pipelines.resources.ledger.ledger import COLUMNS as LEDGER_COLUMNS
 from pipelines.resources.ledger.ledger import TABLE as LEDGER_TABLE
@@ -53,10 +53,10 @@ class Finding:
 
 
 def examine(home: Home) -> list[Finding]:
-    """Return all damage in a data folder. Raises StoreError if a later version of this program wrote the folder."""
+    """Return all damage in a data folder. Raises StoreError where there is none."""
     if not home.root.is_dir():
         raise StoreError(f"{home.root} is not a folder; set AMEMGYM_HOME to the data folder.")
-    findings = [*_version(home), *_databases(home), *dagster_findings(home), *_killed_commands(home)]
+    findings = [*_databases(home), *dagster_findings(home), *_killed_commands(home)]
     findings += [*_snapshots(snapshot_files(home)), *_values(value_files(home), snapshot_files(home)), *_releases(home)]
     return findings
 
@@ -70,24 +70,6 @@ def disk_sizes(home: Home) -> Iterator[tuple[str, int]]:
     for name in sorted(sizes, key=lambda name: -sizes[name]):
         if sizes[name] >= SHOWN_BYTES:
             yield name, sizes[name]
-
-
-def _version(home: Home) -> Iterator[Finding]:
-    path = home.root / VERSION_FILE
-    try:
-        check_home_version(home)
-    except StoreError:
-        try:
-            read_home_version(home)
-        except ValueError:
-            yield Finding(str(path), "it holds no version", "It holds the folder's version.", partial(_rewrite_version, home))
-        else:
-            raise  # the folder is of a later version, which this one cannot check
-
-
-def _rewrite_version(home: Home) -> None:
-    (home.root / VERSION_FILE).unlink()
-    note_version(home)
 
 
 def _databases(home: Home) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from assets.recipe.model_policy import ROLES
 from assets.recipe.recipe import Budget
 from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import EMBEDDED_URL, model_name
-from pipelines.home import Home, begin_home, note_version
+from pipelines.home import Home, begin_home
 from pipelines.redaction import variable_told_by
 from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.cache.reply_cache import (
@@ -185,7 +185,6 @@ def open_models(
         closing(Ledger(ledger_file(home))) as ledger,
         ExitStack() as opened,
     ):
-        note_version(home)
         origins = ReplyOrigins()
         client = open_client(settings, api=OpenAiChat(origins))
         place = EndpointPlace(settings, replies=replies, ask=mode != "replay") if configured else NOWHERE

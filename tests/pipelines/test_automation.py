@@ -1,12 +1,7 @@
-"""What Dagster may do by itself is off as it comes, releases only what passed, and tells failures without secrets."""
+"""What Dagster may do by itself is off as it comes, and releases only what passed."""
 
-import json
-import logging
-import threading
-from collections.abc import Collection, Generator, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,30 +11,18 @@ import pytest
 from assets.amemgym.pipeline import AMEMGYM
 from assets.recipe.partitions import PARTITION_TAG
 from dataset_card.release_store.asset import when_report_passes
-from pipelines.automation import ALERT_VARIABLE, alert_on_failure, follow_units
+from pipelines.automation import follow_units
 from pipelines.benchmarks import BENCHMARKS
 
 VARIANTS = dg.StaticPartitionsDefinition(["demo", "base"])
 UNITS = ("split-0000", "split-0001")
 SPLIT = replace(AMEMGYM, units_by_variant={"split": UNITS})
-SECRET = "T0123-secret-of-the-hook"
-
-
-def broken_run() -> dict[str, Any]:
-    """A run that failed, as arguments of a sensor's context."""
-    made = dg.define_asset_job("made", partitions_def=VARIANTS)  # pyright: ignore[reportUnknownMemberType]
-    job = dg.Definitions([_asset("broken")], jobs=[made]).resolve_job_def("made")
-    instance = dg.DagsterInstance.ephemeral()  # pyright: ignore[reportUnknownMemberType]
-    result = job.execute_in_process(instance=instance, partition_key="demo", raise_on_error=False)
-    (event,) = (one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_FAILURE)
-    return {"dagster_instance": instance, "dagster_run": result.dagster_run, "dagster_event": event}
 
 
 def _asset(name: str) -> dg.AssetsDefinition:
     @dg.asset(name=name, partitions_def=VARIANTS)
     def made() -> None:
-        if name == "broken":
-            raise dg.Failure("The endpoint does not accept the API key; set OPENAI_API_KEY.")
+        """Make nothing."""
 
     return made
 
@@ -52,7 +35,6 @@ def test_nothing_runs_by_itself_as_it_comes_but_sensors_that_start_no_run() -> N
         "recipe_files_changed": dg.DefaultSensorStatus.RUNNING,
         "killed_commands": dg.DefaultSensorStatus.RUNNING,
         "release_when_the_report_passes": dg.DefaultSensorStatus.STOPPED,
-        "alert_on_failure": dg.DefaultSensorStatus.STOPPED,
     }
     assert [schedule.default_status for schedule in repository.schedule_defs] == [dg.DefaultScheduleStatus.STOPPED]
 
@@ -175,89 +157,3 @@ def test_the_release_of_each_benchmark_follows_its_report() -> None:
     nodes = defs.get_repository_def().asset_graph.asset_nodes
     followers = [node.key.to_user_string() for node in nodes if node.automation_condition]  # pyright: ignore[reportUnknownMemberType]
     assert set(followers) == {entry.benchmark.asset_path("release") for entry in BENCHMARKS.values()}
-
-
-@dataclass
-class Hook:
-    """A webhook on loopback."""
-
-    url: str = ""
-    status: int = 200
-    posted: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-
-
-@contextmanager
-def hook(status: int = 200) -> Generator[Hook, None, None]:
-    webhook = Hook(status=status)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            webhook.posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(webhook.status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    webhook.url = f"http://127.0.0.1:{server.server_address[1]}/services/{SECRET}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield webhook
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def alerted(run: dict[str, Any]) -> Any:
-    context = dg.build_run_status_sensor_context(sensor_name="alert_on_failure", **run).for_run_failure()
-    return alert_on_failure(context)
-
-
-def test_a_failed_run_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = broken_run()
-    with hook() as webhook:
-        monkeypatch.setenv(ALERT_VARIABLE, webhook.url)
-        assert alerted(run) is None
-    (posted,) = webhook.posted
-    assert posted == {
-        "text": f"Run {run['dagster_run'].run_id[:8]} (made of demo) failed: broken: "
-        "The endpoint does not accept the API key; set OPENAI_API_KEY."
-    }
-
-
-def test_an_alert_that_does_not_arrive_is_logged_without_its_address(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    run = broken_run()
-    caplog.set_level(logging.INFO)  # as where the code location runs
-    capfd.readouterr()
-    with hook(status=404) as webhook:
-        monkeypatch.setenv(ALERT_VARIABLE, webhook.url)
-        assert alerted(run) is None
-    monkeypatch.setenv(ALERT_VARIABLE, f"http://127.0.0.1:9/{SECRET}")
-    assert alerted(run) is None
-    monkeypatch.setenv(ALERT_VARIABLE, f"nowhere/{SECRET}")
-    assert alerted(run) is None
-    output = "".join(capfd.readouterr())
-    assert output.count("could not be delivered") == 3
-    assert SECRET not in f"{output} {caplog.text}"
-
-
-def test_a_run_that_is_started_again_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = broken_run()
-    with hook() as webhook:
-        monkeypatch.setenv(ALERT_VARIABLE, webhook.url)
-        reason = alerted({**run, "dagster_run": run["dagster_run"].with_tags({"dagster/will_retry": "true"})})
-    assert isinstance(reason, dg.SkipReason)
-    assert webhook.posted == []
-
-
-def test_without_an_address_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(ALERT_VARIABLE, raising=False)
-    reason = alerted(broken_run())
-    assert isinstance(reason, dg.SkipReason)
-    assert ALERT_VARIABLE in str(reason.skip_message)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.docs_site.prompt_table import PAGE, prompt_table, words_before
+from pipelines.docs_site.prompt_table import PAGE, prompt_table
 from tests.support.guide import ROOT, fences, pages, write
 
 GUIDE = ROOT / "pipelines" / "guide"
@@ -39,4 +39,4 @@ def test_where_a_page_points_to_is_there(page: Path) -> None:
 
 def test_the_table_of_prompts_is_up_to_date() -> None:
     written = PAGE.read_text(encoding="utf-8")
-    assert written == prompt_table(words_before()), "`python -m pipelines.docs_site.prompt_table` writes it anew"
+    assert written == prompt_table(), "`python -m pipelines.docs_site.prompt_table` writes it anew"

@@ -7,11 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 import dagster as dg
-import pytest
 
 from dataset_card.release.manifest import read_manifest
 from dataset_card.release_store.folder import write_release
-from pipelines.home import HOME_VERSION, Home, read_home_version
+from pipelines.home import Home
 from pipelines.opening.doctor import examine, purge_runs
 from pipelines.resources.storage.io_manager import with_digest
 from tests.support.commands import amemgym_here
@@ -119,24 +118,6 @@ def test_a_sound_database_on_a_read_only_disk_is_not_called_damaged(tmp_path: Pa
     (tmp_path / "written.sqlite").unlink()
     (tmp_path / "calls.sqlite-shm").symlink_to("nowhere")  # which SQLite cannot open, as on such a disk
     assert examine(Home(tmp_path)) == []
-
-
-def test_a_folder_of_a_later_version_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "home.json").write_text('{"version": 99}')
-    for words in (("doctor",), ("generate", "demo")):
-        status, output = amemgym_here(tmp_path, *words)
-        assert status == 1
-        assert output.splitlines()[-1].startswith(f"amemgym: {tmp_path} was made by a later version of this program")
-        assert "Traceback" not in output
-
-
-@pytest.mark.parametrize("damaged", ["", "{", "[]", "null", '{"version": "x"}'])
-def test_a_file_that_holds_no_version_is_repaired(tmp_path: Path, damaged: str) -> None:
-    (tmp_path / "home.json").write_text(damaged)
-    status, output = amemgym_here(tmp_path, "generate", "demo")
-    assert (status, "mend it with: amemgym doctor --repair" in output) == (1, True)
-    assert amemgym_here(tmp_path, "doctor", "--repair")[0] == 0
-    assert read_home_version(Home(tmp_path)) == HOME_VERSION
 
 
 def test_what_this_version_does_not_read_can_be_deleted(tmp_path: Path) -> None:
