@@ -8,7 +8,6 @@ from pathlib import Path
 
 from assets.engine.ports import StageProgress
 from assets.engine.progress import StepProgress
-from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import wait_for_shielded_calls
 from assets.llm.ports import BudgetReached, EndpointError
 from assets.llm.usage import Usage
@@ -30,7 +29,6 @@ from pipelines.evaluation.run import BenchmarkTasks, ReplayableTasks, Run, play_
 from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.timeline.alone import alone_folder
 from pipelines.evaluation.timeline.perceived import events_of_run
-from pipelines.evaluation.timeline.steps import Timeline
 from pipelines.home import Home, obstacles
 from pipelines.memories.check import check_memory
 from pipelines.memories.code_identity import code_files
@@ -88,7 +86,7 @@ async def run_evaluation(request: EvaluationRequest, *, home: Home, progress: Ev
         finished = await _finish(run, size, request, home=home, progress=progress)
     if request.options.fresh and not finished.results.errors:
         finished = await _with_fresh_score(finished, run, request, home=home, progress=progress)
-    return with_failed_question(finished, run.timelines)
+    return finished
 
 
 async def _finish(
@@ -168,19 +166,6 @@ def _options_on_fresh(options: EvaluationOptions, manifest: RunManifest) -> Eval
     beside = {"conditions": (), "arms": (), "curve": (), "baselines": False, "probes": "none"}
     own = {"users": options.fresh, "fresh": 0, "again": False, "attempt": manifest.attempt}
     return options.model_copy(update={**beside, **own})
-
-
-def with_failed_question(run: FinishedRun, timelines: Sequence[Timeline]) -> FinishedRun:
-    """Return the run with one wrong answer for a reader, drawn by the run's seed; as it is where there is none to show."""
-    if run.manifest.memory.kind == "none":
-        return run
-    shown = {timeline.cluster: timeline.show_failure for timeline in timelines if timeline.show_failure}
-    wrong = [row for row in run.answers if row.kind == "question" and row.status == "wrong" and row.user_id in shown]
-    if not wrong:
-        return run
-    row = SeededRandom(run.manifest.seed, "failed question").choice(wrong)
-    title = f"One question that {run.manifest.memory.name} answered wrongly, drawn by the run's seed:"
-    return replace(run, failed_question=(title, *shown[row.user_id](row)))
 
 
 async def plan_evaluations(requests: Sequence[EvaluationRequest], *, home: Home, progress: EvaluationProgress) -> None:

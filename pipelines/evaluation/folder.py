@@ -173,7 +173,6 @@ class FinishedRun:
 
     `problems`: sentences on why its scores cannot be believed, as it was verified; `unverified`: what was left open then.
     `fresh`: how its memory did on users that nobody has seen, where somebody tried that.
-    `failed_question`: lines for a terminal on one wrong answer; none of a run that was only read.
     """
 
     manifest: RunManifest
@@ -185,7 +184,6 @@ class FinishedRun:
     fresh: FreshScore | None = None
     problems: Sequence[str] = ()
     unverified: Sequence[str] = ()
-    failed_question: Sequence[str] = ()
 
     @property
     def unfinished(self) -> str:

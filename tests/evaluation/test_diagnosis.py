@@ -3,7 +3,6 @@
 import pytest
 
 from pipelines.evaluation.amemgym.diagnosis import diagnose
-from pipelines.evaluation.amemgym.failed_question import show_failure
 from pipelines.evaluation.amemgym.interview import last_update_period, tellings
 from pipelines.evaluation.records import AnswerRow, AskKind, Failure, Stage, Status
 from tests.evaluation.scripted_evaluation import episode
@@ -170,23 +169,3 @@ def test_of_a_whole_agent_the_probes_alone_decide() -> None:
 def test_what_was_not_probed_is_unknown() -> None:
     [found] = diagnose(EPISODE, [answer("q01", "wrong", kind="question")])
     assert (found.stage, found.failure) == ("undiagnosed", "undiagnosed")
-
-
-def test_a_failed_question_is_shown_in_a_few_lines_with_the_needed_values_marked() -> None:
-    row = of_diet((NEW_DIET, OLD_DIET, *map(str, range(90))), "wrong", "wrong")
-    [question] = [question for question in EPISODE.questions if question.question_id == "q02"]
-    given, expected = question.answer_choices[1], question.answer_choices[0]
-    lines = show_failure(EPISODE, row.model_copy(update={"given": given.choice_id, "expected": expected.choice_id}))
-    shown = "\n".join(lines)
-
-    assert len(lines) <= 14
-    assert [line.strip() for line in lines if "diet: " in line] == [
-        "needed    diet: vegetarian",
-        "> 2020-11-03  diet: vegetarian",
-        "2020-09-12  diet: eats everything",
-    ]
-    assert "recalled  93 texts" in shown
-    assert f"chosen    {', '.join(given.state)}: " in shown
-    assert f"right     {', '.join(expected.state)}: " in shown
-    assert "failure   misread" in shown
-    assert "older value stands below" in shown

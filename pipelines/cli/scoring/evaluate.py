@@ -109,8 +109,6 @@ def evaluate(
             print_plain(console, warning)
     else:
         print_markdown(_report(runs) if full else summary(runs))
-        for line in next(filter(None, (run.failed_question for run in runs)), ()):
-            print_plain(console, line)
         _print_pages(runs, page, console=console)
         if not full:
             print_plain(console, "--full prints all tables of the page here.")

@@ -15,7 +15,6 @@ from pipelines.errors import EvaluationError
 from pipelines.evaluation.amemgym.dataset import AMemGymDataset, read_amemgym_release, read_bare
 from pipelines.evaluation.amemgym.diagnosis import diagnose
 from pipelines.evaluation.amemgym.dialogue import SimulatedUser, hold_sessions
-from pipelines.evaluation.amemgym.failed_question import show_failure
 from pipelines.evaluation.amemgym.interview import baseline_questions, interview
 from pipelines.evaluation.amemgym.sample import Places, places_asked
 from pipelines.evaluation.folder import FinishedRun
@@ -126,9 +125,7 @@ class AMemGymTasks:
             controlled: Places = of_other if period == last and asks_control(manifest) else frozenset()
             questions = interview(episode, period, manifest=manifest, other=other, places=own, of_other=controlled)
             steps.append(Ask(f"{period}/asked", f"period {period}", questions, of_copy=True))
-        found = Timeline(
-            episode.user_id, episode.user_id, steps, episode.user_profile.name, show_failure=partial(show_failure, episode)
-        )
+        found = Timeline(episode.user_id, episode.user_id, steps, episode.user_profile.name)
         if not manifest.is_probed:
             return found
         return replace(found, conclude=partial(diagnose, episode, sees_recall=not manifest.memory.whole))

@@ -269,7 +269,7 @@ class Timeline:
     """The steps of one item, such as a user, or a task at one `length`. Intervals are over `cluster`s.
 
     `lived_in_conditions`: it is played once more without the memory in each condition, and at each budget. `conclude` has the
-    last word on an item's rows. `show_failure` returns a wrong answer in a few lines for a terminal, with what was recalled.
+    last word on an item's rows.
     """
 
     item_id: str
@@ -279,7 +279,6 @@ class Timeline:
     length: int = 0
     lived_in_conditions: bool = False
     conclude: Callable[[Sequence[AnswerRow]], Sequence[AnswerRow]] = list
-    show_failure: Callable[[AnswerRow], list[str]] | None = None
 
     def lives(self, manifest: RunManifest) -> list[Life]:
         """Return how often it is played: with the memory first."""
