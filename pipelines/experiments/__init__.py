@@ -1,1 +1,1 @@
-"""Experiments with the runner: comparison, leaderboards, self-evolution, prompts' yields."""
+"""Experiments with the runner: comparison, leaderboards, self-evolution."""

@@ -1,4 +1,4 @@
-"""Opens the models and the stores for generation, evaluation, experiments and prompts' yields.
+"""Opens the models and the stores for generation, evaluation and experiments.
 
 A call passes these layers, outermost first: recorder of cache hits, reply cache, recorder of paid calls, which books each try
 within the budget, and client (batch jobs or live). The client asks the environment's endpoint, else the embedded model. This

@@ -167,13 +167,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "tests/pipelines/test_addresses.py",
     ),
     "mem0": ("pipelines/memories/built_in/mem0*.py", "tests/extras/test_mem0.py"),
-    "prompt yields": (
-        "*/experiments/prompt_yields.py",
-        "tests/experiments/test_prompt_*.py",
-        "tests/pipelines/test_recorded.py",
-        "tests/recorded",
-        "tests/validation/test_prompt_examples.py",
-    ),
 }
 PARTS: Mapping[str, tuple[str, ...]] = {
     **{name: (*patterns, *ABOUT_ALL) for name, patterns in TRACKS.items()},

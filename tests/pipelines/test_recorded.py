@@ -1,7 +1,7 @@
 """A real model's words go through every stage, gate and check as far as they got, without the model.
 
-Pinned are rows, refusals, what each prompt and gate yielded and, where an item was finished, the release and the scores of two
-memories on it. A reply belongs to what was asked: it is replayed with the prompts of its time.
+Pinned are calls, rows, refusals and, where an item was finished, the release and the scores of two memories on it. A reply
+belongs to what was asked: it is replayed with the prompts of its time.
 """
 
 import json

@@ -9,7 +9,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -124,11 +124,10 @@ class Recording:
         return [path.parent for path in sorted(found, key=lambda path: path.stat().st_mtime)]
 
     def outcome_of(self, place: Path) -> dict[str, Any]:
-        """What the replies came to: who was replaced, the rows of each stage by digest, what prompts and gates yielded."""
+        """What the replies came to: who was replaced, and the rows of each stage by digest."""
         # Imported when the recipes' folder is set, which is read once.
         from assets.engine.provenance import ReportValue
         from dataset_card.release.manifest import read_manifest
-        from pipelines.cli.experiments.prompt_yields import yields_of_run
         from pipelines.home import Home
         from pipelines.resources.storage.io_manager import open_asset_values
 
@@ -136,16 +135,12 @@ class Recording:
         value = open_asset_values(Home(place)).find(report.parent.name, self.variant)
         assert isinstance(value, ReportValue)
         stages = value.provenance.snapshots[self.variant]
-        yields = yields_of_run(self.variant)
         made: dict[str, Any] = {
             "reworded": self.reworded(),
             "finished": value.report.finished,
             "replaced": value.report.replaced,
             "calls": {name: ref.usage.calls for name, ref in stages.items()},
             "rows": {name: ref.digest[:16] for name, ref in stages.items()},
-            "prompts": {name: asdict(own) for name, own in yields.prompts.items()},
-            "gates": {name: asdict(own) for name, own in yields.gates.items()},
-            "given_up": yields.given_up,
         }
         release = self._release(place)
         if release is None:
