@@ -19,7 +19,7 @@ from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_
 from pipelines.errors import Problem
 from pipelines.evaluation.folder import MANIFEST, RESULTS, DamagedRun, read_run, runs_folder
 from pipelines.home import Home, home, obstacles
-from pipelines.opening.doctor import Finding, disk_sizes, examine, purge_runs
+from pipelines.opening.doctor import Finding, disk_sizes, examine
 from pipelines.resources.cache.export import ModelShare, NotReplies, delete_replies, read_replies, shares, write_copy
 from pipelines.resources.cache.reply_cache import open_replies
 from pipelines.resources.ledger.ledger import Ledger, ledger_file
@@ -128,10 +128,7 @@ def _open_cache(*, new: bool = False, reading: bool = False) -> Generator[KeyVal
 
 def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Delete runs of Dagster's history that made nothing which is still the newest.")
-    ] = False,
-    as_json: Annotated[bool, json_option("folder", "obstacles", "packages", "damages", "purged")] = False,
+    as_json: Annotated[bool, json_option("folder", "obstacles", "packages", "damages")] = False,
 ) -> None:
     """Check every file of the data folder, and print what is damaged and what can be made again. --repair repairs it.
 
@@ -145,15 +142,13 @@ def doctor(
     for sentence in stopping:
         print_plain(console, sentence)
     damages, left = _examine_all(console, data, repair=repair)
-    is_sound = not left and not stopping
-    purged = _purge_history(console) if purge and is_sound else None
     if as_json:
         rows: list[dict[str, object]] = []
         for damage in damages:
             repaired = repair and damage not in left
             rows.append({"where": damage.where, "what": damage.what, "remedy": damage.remedy, "repaired": repaired})
         found = {"folder": str(data.root), "obstacles": stopping, "packages": available_kind()}
-        print_json({**found, "damages": rows, "purged": purged})
+        print_json({**found, "damages": rows})
     if left:
         hint = "." if repair else "; amemgym doctor --repair repairs what it can."
         raise Problem(f"{len(left)} of {counted(len(damages), 'damage')} {is_or_are(len(left))} left{hint}")
@@ -165,7 +160,7 @@ def doctor(
     print_plain(console, f"{data.root}: {mended}, everything can be written, {free}.")
     sizes = ", ".join(f"{name} {size / MEGABYTE:,.1f} MB" for name, size in disk_sizes(data))
     if sizes:
-        print_plain(console, f"What takes most room: {sizes}. --purge deletes old runs in dagster, cache prune old replies.")
+        print_plain(console, f"What takes most room: {sizes}. cache prune removes old replies, the page Runs old runs.")
 
 
 def _examine_all(console: TextConsole, data: Home, *, repair: bool) -> tuple[list[Finding], list[Finding]]:
@@ -193,17 +188,6 @@ def _damaged_runs(data: Home) -> Iterator[Finding]:
             read_run(str(folder), runs=runs)
         except DamagedRun as error:
             yield Finding(str(folder), error.problem, error.remedy)
-
-
-def _purge_history(console: Console) -> int:
-    """Delete runs of Dagster's history that nothing needs, and return their number. No rows, replies or releases are in it."""
-    # Imported late: a check of the folder opens no Dagster.
-    from pipelines.cli.dagster_runs import dagster_instance
-
-    with dagster_instance() as instance:
-        deleted = purge_runs(instance, folder=home().dagster)
-    print_plain(console, f"Deleted {counted(deleted, 'run')} of Dagster's history that made nothing which is still the newest.")
-    return deleted
 
 
 def _tell(console: Console, findings: list[Finding], *, repair: bool) -> list[Finding]:

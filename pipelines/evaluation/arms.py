@@ -7,7 +7,6 @@ alone is right. Questions that need no memory show here too: any text will do fo
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 from assets.engine.seeded_random import SeededRandom
 from assets.records.base import Record
@@ -19,7 +18,6 @@ from pipelines.evaluation.report.numbers import meanings_note
 from pipelines.evaluation.report.sections import ReportSection, ReportTable
 from pipelines.memories.contract import best_within
 
-ARMS: tuple[Arm, ...] = get_args(Arm)
 MEANINGS: dict[str, str] = {
     "memory": "what the memory recalled",
     "placebo": "as many tokens of other texts that were perceived, drawn by chance",

@@ -14,7 +14,15 @@ from assets.llm.usage import Usage
 from assets.recipe.recipe import Budget
 from assets.reporting.plurals import counted
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import RESULTS, FinishedRun, RunFolder, read_record_of_run, read_run, runs_folder
+from pipelines.evaluation.folder import (
+    RESULTS,
+    FinishedRun,
+    RunFolder,
+    alone_folder,
+    read_record_of_run,
+    read_run,
+    runs_folder,
+)
 from pipelines.evaluation.forecast import WORDS, EvaluationForecast, forecast_run, price_sizes
 from pipelines.evaluation.fresh_users import fresh_users_of
 from pipelines.evaluation.metrics.fresh import FreshScore, compare_with_fresh, count_users
@@ -27,7 +35,6 @@ from pipelines.evaluation.report.markdown import run_report
 from pipelines.evaluation.report.page import page_items, run_page
 from pipelines.evaluation.run import BenchmarkTasks, ReplayableTasks, Run, play_items, score_items
 from pipelines.evaluation.sources import open_tasks
-from pipelines.evaluation.timeline.alone import alone_folder
 from pipelines.evaluation.timeline.perceived import events_of_run
 from pipelines.home import Home, obstacles
 from pipelines.memories.check import check_memory

@@ -291,6 +291,11 @@ def _find_named(name: str, folders: Sequence[Path]) -> list[Path]:
     return whole or without_digest or [path for path in folders if path.name.startswith(name)]
 
 
+def alone_folder(path: Path, alone: str) -> Path:
+    """Return the folder of the run `alone`, whose answers the run in the folder `path` has among its own."""
+    return path.parent / "alone" / alone
+
+
 def find_run(name: str, *, runs: Path) -> Path:
     """Return the folder of a run by its path or id (its beginning is enough). Raises EvaluationError."""
     if (Path(name) / MANIFEST).exists():

@@ -314,6 +314,10 @@ class RunManifest(RunSettings):
         """Return True for a run that asks without a memory what is the same for every memory."""
         return self.alone == ITSELF
 
+    def shares(self, row: AnswerRow) -> bool:
+        """Return True where the run has the row from the one that it shares with others."""
+        return bool(self.alone) and not self.is_alone and row.kind in (*OF_CONDITIONS, *OF_BASELINES)
+
     @property
     def is_off_policy(self) -> bool:
         """Return True where the dialogues are another run's."""

@@ -24,13 +24,13 @@ from pipelines.embedded.app import embedded_app
 from pipelines.embedded.bank import EMBEDDED_URL, model_name
 from pipelines.home import Home, begin_home
 from pipelines.redaction import variable_told_by
-from pipelines.resources.cache.record_cache import SqlRecordCache
 from pipelines.resources.cache.reply_cache import (
     NOWHERE,
     CachedModel,
     CacheMode,
     Place,
     ReplyCache,
+    SqlRecordCache,
     open_replies,
 )
 from pipelines.resources.ledger.budget import BudgetGate, VariantBudget, budget_with_tags

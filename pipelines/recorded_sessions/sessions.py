@@ -1,7 +1,7 @@
 """Recorded sessions as steps, read from files of several forms. Nothing in them is run.
 
 The forms are: rows of chats in OpenAI's form, also with the results inside their calls; session traces (STS) of the Hub;
-sessions of Claude Code; and event lists of OpenHands.
+and sessions of Claude Code.
 """
 
 import json
@@ -27,13 +27,7 @@ ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 CHATS = ("conversation", "messages", "trajectory", "history")  # keys under which a row holds its session
 NAMES = ("session_id", "instance_id", "id", "task")
 OUTCOMES = ("outcome", "reward", "resolved", "passed", "success")
-# Events of OpenHands that say something, and those that show nothing of the task.
-SAID = ("message", "finish", "think")
-SILENT = ("system", "recall", "agent_state_changed", "change_agent_state", "null", "condensation")
-FORMS = (
-    'a row with "messages" or "conversation", a session trace ({"type": "session", ...} first), a session of Claude Code, or a '
-    "list of OpenHands events"
-)
+FORMS = 'a row with "messages" or "conversation", a session trace ({"type": "session", ...} first), or a session of Claude Code'
 
 
 @dataclass(frozen=True)
@@ -134,8 +128,6 @@ def _sessions(values: Sequence[dict[str, Any]], *, name: str) -> Iterator[Record
         yield from _traces(values)
     elif "role" in first:
         yield _session_of_messages(values, name=name)
-    elif _is_event(first):
-        yield RecordedSession(name, tuple(_steps_of_events(values)))
     else:
         # Claude Code writes summaries and titles among the messages of one session.
         yield _session_of_messages([value for value in values if "message" in value], name=name)
@@ -155,10 +147,7 @@ def _session_of_row(row: Mapping[str, Any], *, name: str) -> RecordedSession:
     values = cast(list[object], row[key])
     if not all(isinstance(value, dict) for value in values):
         raise NoSession(f"an item of {key!r} of {named} is no JSON object")
-    items = cast(list[dict[str, Any]], values)
-    if items and _is_event(items[0]):
-        return RecordedSession(named, tuple(_steps_of_events(items)), outcome=outcome)
-    return _session_of_messages(items, name=named, outcome=outcome)
+    return _session_of_messages(cast(list[dict[str, Any]], values), name=named, outcome=outcome)
 
 
 def _outcome(row: Mapping[str, Any]) -> float | None:
@@ -310,43 +299,6 @@ def _as_json(arguments: object) -> str:
             return json.dumps(arguments, ensure_ascii=False)
         return arguments
     return "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
-
-
-# Events of OpenHands
-
-
-def _is_event(value: Mapping[str, Any]) -> bool:
-    return "source" in value and ("action" in value or "observation" in value)
-
-
-def _steps_of_events(events: Sequence[Mapping[str, Any]]) -> list[RecordedStep]:
-    steps: list[RecordedStep] = []
-    places: dict[str, int] = {}
-    for event in events:
-        action = event.get("action")
-        arguments = event.get("args")
-        given = cast(dict[str, Any], arguments) if isinstance(arguments, dict) else {}
-        at = _time(event.get("timestamp"))
-        if action in SILENT or event.get("observation") in SILENT:
-            continue
-        if action in SAID:
-            words = next(
-                (given[key] for key in ("content", "final_thought", "thought") if given.get(key)), event.get("message")
-            )
-            steps.append(RecordedStep("user" if event.get("source") == "user" else "assistant", str(words or ""), at=at))
-        elif action:
-            places[str(event.get("id"))] = len(steps)
-            steps.append(RecordedStep("call", "", str(action), _as_json(given), at))
-        elif "observation" in event:
-            _add_result(steps, places, str(event.get("cause")), _words_of(event.get("content") or event.get("message") or ""))
-    return steps
-
-
-def _time(value: object) -> datetime | None:
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
 
 
 # What all forms share

@@ -13,8 +13,7 @@ from assets.llm.ports import ModelReply
 from pipelines.errors import StoreError
 from pipelines.planning.earlier_runs import earlier_runs
 from pipelines.resources.cache.export import delete_replies, shares, write_copy
-from pipelines.resources.cache.record_cache import SqlRecordCache
-from pipelines.resources.cache.reply_cache import open_replies
+from pipelines.resources.cache.reply_cache import SqlRecordCache, open_replies
 from pipelines.resources.ledger.queries import Grouping, sum_calls
 from pipelines.resources.llm.batch.store import BatchStore
 from pipelines.resources.storage.database import VARIABLE

@@ -6,7 +6,7 @@ import pytest
 
 from assets.text.words import count_tokens
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.arms import ARMS, TextsAtHand
+from pipelines.evaluation.arms import TextsAtHand
 from pipelines.memories.registry import find_memory
 from tests.evaluation.scripted_evaluation import HonestModel, finish, run_of
 
@@ -53,7 +53,7 @@ def test_a_run_with_arms_scores_each_beside_no_memory_and_says_what_harm_it_does
     memory = find_memory("full-history")
     run = finish(run_of(tmp_path, HonestModel(), spec=memory, arms=True, probes="none", baselines=False))
     scores = {one.name: one for one in run.results.arms}
-    assert list(scores) == ["memory", *ARMS]
+    assert list(scores) == ["memory", "placebo", "stale", "another", "noise"]
     assert (scores["memory"].right.value, scores["memory"].harm.value) == (1.0, 0.0)
     assert (scores["memory"].gave.value, scores["memory"].changed.value) == (1.0, scores["memory"].gain.value)
     assert scores["noise"].right.value == 1.0

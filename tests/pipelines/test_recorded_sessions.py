@@ -53,13 +53,6 @@ CLAUDE_CODE = [
     {"type": "user", "message": {"role": "user", "content": [GIVEN]}},
     {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": SHIPPED}]}},
 ]
-OPENHANDS = [
-    {"id": 0, "source": "agent", "action": "system", "args": {"content": "Be kind."}},
-    {"id": 1, "source": "user", "action": "message", "args": {"content": ASKED}, "timestamp": TIME},
-    {"id": 2, "source": "agent", "action": "find_order", "args": {"order": "ORD-7512"}},
-    {"id": 3, "source": "environment", "observation": "find_order", "content": "on its way", "cause": 2},
-    {"id": 4, "source": "agent", "action": "finish", "args": {"final_thought": SHIPPED}},
-]
 
 
 def lines(values: Sequence[object]) -> bytes:
@@ -74,8 +67,7 @@ FILES = {
     "chat.json": json.dumps(OPENAI).encode(),
     "trace.jsonl": lines(TRACE),
     "claude.jsonl": lines(CLAUDE_CODE),
-    "openhands.json": json.dumps(OPENHANDS).encode(),
-    "history.jsonl": lines([{"instance_id": "s1", "history": OPENHANDS}]),
+    "history.jsonl": lines([{"instance_id": "s1", "history": OPENAI}]),
 }
 
 

@@ -17,7 +17,6 @@ from pipelines.evaluation.plan import RunAccount, alone_manifest, manifest_of
 from pipelines.evaluation.records import AnswerRow, RunManifest, RunSettings
 from pipelines.evaluation.report.formatting import PINNED, repeat_label
 from pipelines.evaluation.run import BenchmarkTasks, PlayedItem, ReplayableTasks, Run, play_items
-from pipelines.evaluation.timeline.alone import is_shared
 from pipelines.evaluation.verifying.rows import rows_by_item, tell_rows
 from pipelines.home import Home
 from pipelines.memories.contract import MemorySpec
@@ -127,7 +126,7 @@ def _compare(run: FinishedRun, again: Run, played: Sequence[PlayedItem], *, seed
     answers = 0
     for item in played:
         item_id = item.timeline.item_id
-        before = [row for row in recorded[item_id] if not is_shared(row, run.manifest)]
+        before = [row for row in recorded[item_id] if not run.manifest.shares(row)]
         answers += len(before)
         if len(before) != len(item.rows.answers):
             differing.append(f"{item_id}: {len(item.rows.answers):,} answers, and not {len(before):,}")

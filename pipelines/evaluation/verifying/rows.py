@@ -12,7 +12,6 @@ from pipelines.evaluation.isolated import KIND_OF
 from pipelines.evaluation.reasoning import Answer
 from pipelines.evaluation.records import CALL_FAILED, AnswerRow, Arm, AskKind, RunManifest
 from pipelines.evaluation.spending import priced_fields
-from pipelines.evaluation.timeline.alone import is_shared
 from pipelines.evaluation.timeline.steps import Perceived, Timeline
 from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.evaluation.verifying.usage import changed_prompts, usage_differences
@@ -107,7 +106,7 @@ def rows_by_item(run: FinishedRun, timelines: Sequence[Timeline]) -> list[RowsOf
         item = items[item_id]
         item.rows.append(row)
         item.graded.append(there.gradable.grade(row, there.seen))
-        if is_shared(row, run.manifest):
+        if run.manifest.shares(row):
             continue
         usage = Usage.model_validate(row.model_dump(include=set(priced_fields(Usage()))))
         # The rows of one ask share its usage.

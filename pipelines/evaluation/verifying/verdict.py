@@ -25,6 +25,7 @@ from pipelines.evaluation.folder import (
     VERIFICATION,
     FinishedRun,
     RunFolder,
+    alone_folder,
     find_run,
     read_file_of_run,
     read_run,
@@ -41,7 +42,6 @@ from pipelines.evaluation.report.formatting import TAKEN_AS_TOLD, repeat_label
 from pipelines.evaluation.report.page import Json, results_on_page
 from pipelines.evaluation.run import BenchmarkTasks
 from pipelines.evaluation.spending import StepUsage
-from pipelines.evaluation.timeline.alone import alone_folder, is_shared
 from pipelines.evaluation.timeline.perceived import events_of_run
 from pipelines.evaluation.timeline.steps import Timeline
 from pipelines.evaluation.verifying.again import NOT_ASKED, AskedAgain
@@ -110,7 +110,7 @@ def _verify_alone(run: FinishedRun, path: Path, tasks: BenchmarkTasks) -> Verifi
     alone = read_run(str(folder), runs=folder.parent)
     verdict = verify_run(alone, folder, tasks)
     problems = [f"{manifest.alone}: {problem}" for problem in verdict.problems]
-    own = [row for row in run.answers if is_shared(row, manifest)]
+    own = [row for row in run.answers if manifest.shares(row)]
     if sorted(own, key=repr) != sorted(alone.answers, key=repr):
         problems.append(f"its conditions and baselines are not the answers of {manifest.alone}.")
     planned = alone_manifest(manifest, places={}).model_copy(update={"places": alone.manifest.places})

@@ -1,4 +1,4 @@
-"""Every reply is stored before it is used: a killed run loses no call, and a finished one is replayed without a model."""
+"""The two caches: replies and finished items are stored at once, so that a killed run loses nothing and is replayed unasked."""
 
 import asyncio
 import hashlib
@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from assets.llm.async_calls import shield_call
 from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import is_rubbish
+from assets.records.readable import is_readable_json
 from pipelines.resources.llm.limits.concurrency import AdaptiveLimit
 from pipelines.resources.storage.database import Connection
 from pipelines.resources.storage.key_value import KeyValueStore, digest_of
@@ -229,3 +230,34 @@ def _missing_reply(labels: CallLabels) -> str:
         f"The reply cache has no reply to prompt {labels.prompt!r} at stage {labels.stage!r} for user {labels.item_id!r}, "
         "and a replay asks no model; run once with the cache in use and a model endpoint to record it."
     )
+
+
+class SqlRecordCache:
+    """The RecordCache port over the installation's database. Raises StoreError when it cannot be used.
+
+    What another address has made is not found: it is made again, from replies, which say exactly who gave them.
+    """
+
+    def __init__(self, path: Path, *, place: Place = NOWHERE) -> None:
+        self._store = KeyValueStore(open_database(path), table="work", checked=True)
+        self._address = place.address
+
+    async def get(self, key: str) -> bytes | None:
+        """Return the record stored under the key; one with characters that no check lets through is made again."""
+        own = key_at(self._address, key)
+        stored = await self._store.get(own)
+        if stored is None:
+            return None
+        record = stored.decode(errors="replace").partition("\n")[2]  # before it stands what it took
+        if is_readable_json(record):
+            return stored
+        await self._store.drop(own)
+        return None
+
+    async def put(self, key: str, record: bytes) -> None:
+        """Return when the record is on the disk; a record already there stays."""
+        await self._store.put(key_at(self._address, key), record)
+
+    def close(self) -> None:
+        """Let go of the database; it opens again when next used."""
+        self._store.close()

@@ -15,7 +15,7 @@ from assets.engine.stage_runner import StageRunner
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.recipe.code_qa import SessionQuestionsRecipe
 from assets.recipe.recipe import units
-from pipelines.resources.cache.record_cache import SqlRecordCache
+from pipelines.resources.cache.reply_cache import SqlRecordCache
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 from tests.support.coroutines import run
 from tests.support.embedded_model import EmbeddedModel

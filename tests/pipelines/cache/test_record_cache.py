@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import StoreError
-from pipelines.resources.cache.record_cache import SqlRecordCache
+from pipelines.resources.cache.reply_cache import SqlRecordCache
 
 
 def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Path) -> None:

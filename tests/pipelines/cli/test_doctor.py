@@ -6,12 +6,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import dagster as dg
-
 from dataset_card.release.manifest import read_manifest
 from dataset_card.release_store.folder import write_release
 from pipelines.home import Home
-from pipelines.opening.doctor import examine, purge_runs
+from pipelines.opening.doctor import examine
 from pipelines.resources.storage.io_manager import with_digest
 from tests.support.commands import amemgym_here
 from tests.support.releases import content as release_content
@@ -69,8 +67,6 @@ def test_every_damage_is_named_and_repaired_and_the_same_data_are_made_again(dem
 
     status, output = amemgym_here(demo_home, "doctor", "--repair")
     assert status == 0, output
-    status, output = amemgym_here(demo_home, "doctor", "--purge", "--json")
-    assert (status, json.loads(output)["purged"]) == (0, 0)
     status, output = amemgym_here(demo_home, "generate", "demo")
     assert status == 0, output
     assert data_digest(demo_home) == before
@@ -132,27 +128,3 @@ def test_what_this_version_does_not_read_can_be_deleted(tmp_path: Path) -> None:
     assert len(found) == 2
     assert all(finding.mend() for finding in found)
     assert examine(Home(tmp_path)) == []
-
-
-def test_a_purge_keeps_the_runs_that_made_what_is_still_the_newest(tmp_path: Path) -> None:
-    @dg.asset(partitions_def=dg.StaticPartitionsDefinition(["demo", "base"]))
-    def answers() -> None: ...
-
-    with dg.instance_for_test(temp_dir=str(tmp_path)) as instance:
-        runs: list[str] = []
-        for variant in ("demo", "base", "demo"):
-            runs.append(dg.materialize([answers], partition_key=variant, instance=instance).run_id)
-        assert purge_runs(instance, folder=tmp_path) == 1
-        assert [instance.has_run(run) for run in runs] == [False, True, True]
-        assert instance.get_materialized_partitions(answers.key) == {"demo", "base"}
-        assert not list(tmp_path.rglob(f"{runs[0]}.db*"))
-
-
-def test_a_purge_keeps_the_newest_run_of_an_asset_without_partitions(tmp_path: Path) -> None:
-    @dg.asset
-    def answers() -> None: ...
-
-    with dg.instance_for_test(temp_dir=str(tmp_path)) as instance:
-        runs = [dg.materialize([answers], instance=instance).run_id for _ in range(2)]
-        assert purge_runs(instance, folder=tmp_path) == 1
-        assert [instance.has_run(run) for run in runs] == [False, True]

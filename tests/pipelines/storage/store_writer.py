@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from pipelines.resources.cache.record_cache import SqlRecordCache
+from pipelines.resources.cache.reply_cache import SqlRecordCache
 
 async def one(work, name, number):
     await work.put(f"{name}-{number}", name.encode() * 500)
