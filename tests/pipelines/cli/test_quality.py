@@ -11,7 +11,7 @@ from assets.text.text_checks import TextInContext
 from dataset_card.release_store.folder import write_release
 from pipelines.cli.main import app
 from pipelines.errors import user_errors
-from pipelines.evaluation.amemgym.published_audit import copied_values
+from tests.bench.published_audit import copied_values
 from tests.dataset_card.reference.foreign_data import foreign_users, write_foreign_data
 from tests.support import releases, scenario
 from tests.support.commands import own_surroundings

@@ -1,4 +1,4 @@
-"""Audit a published set: `python -m pipelines.evaluation.amemgym.published_audit data.json ROWS.jsonl`.
+"""Audit a published set: `python -m tests.bench.published_audit data.json ROWS.jsonl`.
 
 It prints how many texts of each kind fail each check of `amemgym quality`, and writes each failing one as a line of JSON. A
 seed draws the rows that somebody reads by hand.
