@@ -70,11 +70,6 @@ def manifest_of(
     # A whole agent does not answer with our reasoner, so that there is nothing to compare it with.
     if not spec.whole:
         conditions = [name for name in CONDITIONS if name in options.conditions]
-    # A run with another prompt is another run.
-    prompts = dict[str, str]()
-    for name in prompt_names():
-        if name.startswith(info.prompts):
-            prompts[name] = load_prompt(name).fingerprint
     files = code_files(spec.code, texts=spec.texts)
     content: dict[str, Any] = {
         **options.model_dump(include=set(RunSettings.model_fields)),
@@ -94,7 +89,8 @@ def manifest_of(
         "conditions": tuple(conditions),
         "models": models,
         "places": _places_of([*models.values(), *options.more_models], places),
-        "prompts": prompts,
+        # A run with another prompt is another run.
+        "prompts": _fingerprints(info.prompts),
         "generator": f"{DISTRIBUTION} {installed_version(DISTRIBUTION)}",
         "extra_body": options.extra_body_of(models),
         "settle": 0.0 if is_ours(spec.kind) else options.settle,
@@ -106,6 +102,11 @@ def manifest_of(
     # The memory keeps its location, by which it is reached and which no file holds.
     memory = spec.model_copy(update={"settings": settings})
     return manifest.model_copy(update={"run_id": run_id_of(manifest), "memory": memory})
+
+
+def _fingerprints(prefixes: tuple[str, ...]) -> dict[str, str]:
+    """Return the fingerprint of each prompt whose name begins so."""
+    return {name: load_prompt(name).fingerprint for name in prompt_names() if name.startswith(prefixes)}
 
 
 def alone_manifest(manifest: RunManifest, *, places: Mapping[str, str]) -> RunManifest:

@@ -124,11 +124,7 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
     waits = not known and place is not None and place.has_background
     lag = await _lag(memory, EARLIER) if waits else 0.0
     if lag:
-        problem = (
-            f"it recalls only after {lag:.1f} seconds what it is told, so that questions would be asked too early; give it a "
-            f"method `settle` that ends when it has finished its work, or evaluate with --set settle={2 * math.ceil(lag)}."
-        )
-        yield _verdict(RECALLED, True, name, problem)
+        yield _late_verdict(lag, name)
     copy = await memory.fork()
     yield _verdict(
         "a fork knows what was written before it",
@@ -165,12 +161,24 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
         untried=unasked,
     )
     if not known:
-        problem = f"{name!r} did not recall what it had been told, so that what its copies see could not be tried; "
-        if waits:
-            problem += f"where it takes longer than {LAG_SECONDS:g} seconds, the option settle gives it the time."
-        else:
-            problem += "it was not waited for, because it has no thread, task or process that works in the background."
-        yield ContractVerdict(RECALLED, False, problem)
+        yield _untried_verdict(name, waited=waits)
+
+
+def _late_verdict(lag: float, name: str) -> ContractVerdict:
+    problem = (
+        f"it recalls only after {lag:.1f} seconds what it is told, so that questions would be asked too early; give it a "
+        f"method `settle` that ends when it has finished its work, or evaluate with --set settle={2 * math.ceil(lag)}."
+    )
+    return _verdict(RECALLED, True, name, problem)
+
+
+def _untried_verdict(name: str, *, waited: bool) -> ContractVerdict:
+    problem = f"{name!r} did not recall what it had been told, so that what its copies see could not be tried; "
+    if waited:
+        problem += f"where it takes longer than {LAG_SECONDS:g} seconds, the option settle gives it the time."
+    else:
+        problem += "it was not waited for, because it has no thread, task or process that works in the background."
+    return ContractVerdict(RECALLED, False, problem)
 
 
 def _order_verdict(recalled: Sequence[str], name: str) -> ContractVerdict:

@@ -150,20 +150,18 @@ def gate_memory(
     if baseline is None:
         return
     result = gate(run, baseline, margin=margin)
-    table = gate_table(result)
-    verdict = result.problem or result.sentence
     if markdown:
-        _write(markdown, f"{table}\n\n{verdict}\n")
+        _write(markdown, f"{gate_table(result)}\n\n{result.problem or result.sentence}\n")
     if junit:
         _write(junit, junit_report(result, comparable_settings(run.manifest)))
     if as_json:
         print_json({"run_id": run.manifest.run_id, "margin": margin, "checks": result.checks, "problem": result.problem})
     else:
-        print_markdown(table)
+        print_markdown(gate_table(result))
     if result.problem:
         raise Problem(result.problem)
     if not as_json:
-        print_plain(console, verdict)
+        print_plain(console, result.sentence)
 
 
 def _write(path: Path, text: str) -> None:
