@@ -1,4 +1,4 @@
-"""The formats that `amemgym export` writes, of releases and of runs: entry points, because some need an optional extra."""
+"""The formats that `amemgym export` writes, of releases and of runs: entry points, which any package may have."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assets.entry_points import EntryPointError, EntryPointGroup
+from assets.entry_points import EntryPointGroup
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.run import BenchmarkTasks
@@ -52,11 +52,4 @@ def _writer(name: str | None, formats: EntryPointGroup[W], *, source: str) -> W:
         raise EvaluationError(
             f"{source.capitalize()} cannot be written as {chosen!r}; give --as with one of {', '.join(formats)}."
         )
-    try:
-        return formats[chosen]
-    except EntryPointError as error:
-        if not error.missing:
-            raise
-        raise EvaluationError(
-            f"{error.missing} is missing, which --as {chosen} needs; install it with: pip install -e '.[{chosen}]'"
-        ) from error
+    return formats[chosen]
