@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,6 @@ from sqlalchemy.exc import DatabaseError
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import VALUES, RunContext
-from assets.engine.progress import duration
 from assets.reporting.plurals import counted
 from pipelines.benchmark_definitions import definitions_of
 from pipelines.benchmarks import BenchmarkEntry, entry_of
@@ -51,21 +50,6 @@ class RunOptions:
     version: str = "auto"
     offline: bool = False
     quiet: bool = False
-
-
-def run_phases(runs: Iterable[Phase], entry: BenchmarkEntry, options: RunOptions) -> None:
-    """Make the assets of these runs alone, of which the last releases the variant. Raises Problem with one sentence."""
-    started = time.monotonic()
-    with (
-        LiveProgress(stderr_console(), quiet=options.quiet) as progress,
-        open_context(home(), options, progress) as run_context,
-        storage_errors(),
-        dagster_instance() as instance,
-    ):
-        results = [run_phase(phase, entry, run_context=run_context, instance=instance) for phase in runs]
-        folder = release_folder(results[-1], entry.benchmark)
-    checks = checks_sentence(results)
-    print_made(folder, f"{checks}, {duration(progress.seconds_after)}", started=started, quiet=options.quiet)
 
 
 def print_made(folder: Path, checks: str, *, started: float, quiet: bool) -> None:
