@@ -1,13 +1,11 @@
-"""What people wrote in a repository's card stays when the next release writes it: header, sections and lines are merged."""
+"""What people wrote in a repository's card stays when the next release writes it: fields of its header and own sections."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Mapping
 from typing import Any, cast
 
 from dataset_card.card.header import split_card
 from dataset_card.hub.repo_card import SECTIONS, card_text
 
-ANNOTATORS = "annotations_creators"
 # Lists in a header whose items are known by this field.
 NAME = "config_name"
 # Characters of a value in a message: enough to find the place, and the sentence stays one line.
@@ -17,7 +15,8 @@ LONGEST = 60
 def merged_card(base: str | None, *, ours: str, theirs: str, source: str) -> str:
     """Return the card with what people wrote since. `base` is what a release wrote last, None where none did.
 
-    The merge has three sides. Raises MergeConflict where a line or a field was changed by people and by this release.
+    Sections of people come last. Raises MergeConflict where people changed a section that a release wrote, or a field that
+    this release writes otherwise.
     """
     our_header, our_body = split_card(ours, source=source)
     their_header, their_body = split_card(theirs, source=source)
@@ -25,14 +24,11 @@ def merged_card(base: str | None, *, ours: str, theirs: str, source: str) -> str
         return card_text(merged_header(None, our_header, their_header), our_body)
     base_header, base_body = split_card(base, source=source)
     header = merged_header(base_header, our_header, their_header)
-    # Only the card of one variant names annotators. Where a page of several follows it, no line stands where it stood.
-    if ANNOTATORS in base_header and ANNOTATORS not in our_header:
-        return card_text(header, our_body + _sections_by_hand(base_body, their_body))
-    return card_text(header, merged_text(base_body, our_body, their_body))
+    return card_text(header, our_body + _sections_by_hand(base_body, their_body))
 
 
 def _sections_by_hand(base: str, theirs: str) -> str:
-    """Return the sections that people added. Raises MergeConflict for other words of theirs."""
+    """Return the sections that people added. Raises MergeConflict where one of a release is no longer as it was written."""
     written = [section.strip() for section in SECTIONS.split(base)]
     added: list[str] = []
     for section in SECTIONS.split(theirs):
@@ -41,7 +37,7 @@ def _sections_by_hand(base: str, theirs: str) -> str:
         else:
             added.append(f"\n{section.strip()}\n")
     if written:
-        raise MergeConflict(f"the text {_shorten(written[0])} was changed by hand, and is now in the card of its variant")
+        raise MergeConflict(f"the text {_shorten(written[0])} was changed by hand")
     return "".join(added)
 
 
@@ -118,51 +114,6 @@ def _fields_in(value: object) -> dict[str, Any] | None:
 
 def _items_in(value: object) -> list[Any] | None:
     return cast(list[Any], value) if isinstance(value, list) else None
-
-
-def merged_text(base: str, ours: str, theirs: str) -> str:
-    """Merge the lines of three texts. Raises MergeConflict where both sides changed the same lines in different ways."""
-    merged: list[str] = []
-    for old, new, edited in _regions(_lines(base), _lines(ours), _lines(theirs)):
-        if new == edited or old == edited:
-            merged += new
-        elif old == new:
-            merged += edited
-        else:
-            was = _shorten("".join(old).strip())
-            by_hand = _shorten("".join(edited).strip())
-            becomes = _shorten("".join(new).strip())
-            raise MergeConflict(f"the text {was} was changed to {by_hand} by hand, and becomes {becomes}")
-    return "".join(merged)
-
-
-def _lines(text: str) -> list[str]:
-    return text.splitlines(keepends=True)
-
-
-def _regions(base: list[str], ours: list[str], theirs: list[str]) -> Iterator[tuple[list[str], list[str], list[str]]]:
-    """Cut the three texts at the lines that stand in all of them, and yield what is between, and each such line."""
-    in_ours = _line_map(base, ours)
-    in_theirs = _line_map(base, theirs)
-    start = start_in_ours = start_in_theirs = 0
-    for number, line in enumerate(base):
-        if number not in in_ours or number not in in_theirs:
-            continue
-        yield base[start:number], ours[start_in_ours : in_ours[number]], theirs[start_in_theirs : in_theirs[number]]
-        yield [line], [line], [line]
-        start = number + 1
-        start_in_ours = in_ours[number] + 1
-        start_in_theirs = in_theirs[number] + 1
-    yield base[start:], ours[start_in_ours:], theirs[start_in_theirs:]
-
-
-def _line_map(base: Sequence[str], other: Sequence[str]) -> dict[int, int]:
-    """Map lines of `base` to the same lines of the other text."""
-    lines: dict[int, int] = {}
-    for block in SequenceMatcher(a=base, b=other, autojunk=False).get_matching_blocks():
-        for step in range(block.size):
-            lines[block.a + step] = block.b + step
-    return lines
 
 
 def _shorten(value: object) -> str:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from dataset_card.card.benchmark_file import BENCHMARK_FILE, benchmark_file
 from dataset_card.card.header import split_card
 from dataset_card.errors import HubError, PublishRefused
-from dataset_card.hub.card_merge import MergeConflict, merged_card, merged_text
+from dataset_card.hub.card_merge import MergeConflict, merged_card
 from dataset_card.hub.layout import (
     VERSIONS,
     WRITTEN_BENCHMARK_FILE,
@@ -80,7 +80,7 @@ class RepositoryTree:
     def top(self, cards: Mapping[str, VariantCard], *, versions: Versions) -> dict[str, LocalFile]:
         """Return the files at the top: the card with what people wrote into it, the card as it is written here, the versions.
 
-        Raises PublishRefused for a card that no release wrote, and where people and this release changed the same lines.
+        Raises PublishRefused for a card that no release wrote, and for what people changed in a section of a release.
         """
         page = RepositoryPage(self.repo, f"{self._hub.endpoint}/datasets/{self.repo}", cards, versions)
         ours = repository_card(page)
@@ -94,17 +94,14 @@ class RepositoryTree:
         """Return the benchmark's file with what people wrote into it. One that no release wrote stays as it is."""
         current = self.read(BENCHMARK_FILE)
         written = self.read(WRITTEN_BENCHMARK_FILE)
-        if current is None:
+        if current is None or current == written:
             return tasks
-        if written is None:
+        if written is None or written == tasks:
             return current
-        try:
-            return merged_text(written, tasks, current)
-        except MergeConflict as conflict:
-            raise PublishRefused(
-                f"{BENCHMARK_FILE} of {self.repo} was edited by hand where this release writes something else: {conflict}; "
-                f"put it back on the Hub."
-            ) from conflict
+        raise PublishRefused(
+            f"{BENCHMARK_FILE} of {self.repo} was edited by hand, and this release writes something else; put it back on "
+            "the Hub."
+        )
 
     def _merge_card(self, ours: str) -> str:
         current = self.read(CARD)
@@ -124,8 +121,8 @@ class RepositoryTree:
             return merged_card(written, ours=ours, theirs=current, source=source)
         except MergeConflict as conflict:
             raise PublishRefused(
-                f"{source} was edited by hand where this release writes something else, and publishing "
-                f"would lose that: {conflict}; put it back on the Hub, and your words into a section of their own."
+                f"{source} was edited by hand where a release writes, and publishing would lose that: {conflict}; put it back "
+                "on the Hub, and your words into a section of their own."
             ) from conflict
 
     def _refuse_removed(self, path: str, because: str) -> PublishRefused:

@@ -8,8 +8,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from assets.amemgym.records.audit import GateErrorRate
-from assets.amemgym.records.report import QualityReport, ShortcutLine
+from assets.amemgym.records.report import GateErrorRate, QualityReport, ShortcutLine
 from assets.memory_items.report import ConditionLine, LengthLine, MemoryItemsReport
 from assets.records.estimate import Estimate
 from dataset_card.diff.page import diff_page

@@ -8,8 +8,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assets.amemgym.records.audit import GateErrorRate
 from assets.amemgym.records.report import (
+    GateErrorRate,
     QualityReport,
     ShortcutLine,
     ShortcutVerdict,

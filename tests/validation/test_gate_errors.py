@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.amemgym.records.audit import Decoy, GateErrorRate, UserAudit
+from assets.amemgym.records.audit import Decoy, UserAudit
+from assets.amemgym.records.report import GateErrorRate
 from assets.recipe.policies import decoys_per_user
 from assets.records.estimate import Estimate
 from assets.reporting.statistic import UserShare

@@ -6,7 +6,6 @@ from pydantic import Field
 
 from assets.amemgym.records.user import UserRecord
 from assets.records.base import Name, Record
-from assets.records.estimate import Estimate
 
 Recovery = Literal["state_from_answer", "answer_from_state"]
 DIRECTIONS: tuple[Recovery, ...] = ("state_from_answer", "answer_from_state")
@@ -63,32 +62,3 @@ class UserAudit(UserRecord):
     decoys: tuple[Decoy, ...] = Field(default=(), description="texts under labels of which the truth is known")
     judgements: tuple[Judgement, ...] = Field(default=(), description="recoveries and guesses, by period")
     queries: tuple[QueryReading, ...] = Field(default=(), description="finished queries, drawn at random and read again")
-
-
-class GateErrorRate(Record):
-    """The rate at which the gates erred on decoys.
-
-    An empty `kind` stands for whole items, with all their texts; else texts of one kind are counted, each by itself.
-    `readings` counts what the decoys took, `errors` the decoys that came out wrong.
-    """
-
-    gate: str
-    error: Literal["false_accept", "false_reject"]
-    kind: str
-    decoys: int
-    errors: int
-    readings: int
-    share: Estimate
-
-
-class JudgeErrorRate(Record):
-    """The rate at which first readings of one gate erred on decoys: accepted a wrong label, or refused a right one.
-
-    Later readings are of the texts alone that the first accepted, and would say how often readings err together.
-    """
-
-    gate: str
-    error: Literal["false_accept", "false_reject"]
-    readings: int
-    errors: int
-    share: Estimate

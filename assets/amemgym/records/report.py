@@ -5,7 +5,6 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from assets.amemgym.records.audit import GateErrorRate, JudgeErrorRate
 from assets.amemgym.records.user import LeftOut
 from assets.records.base import Record
 from assets.records.estimate import FEWEST_USERS, LEAST_ROOM, Estimate, percent, percents
@@ -131,6 +130,35 @@ class TextLine(Record):
     @property
     def rate(self) -> float:
         return self.faulty / max(1, self.texts)
+
+
+class GateErrorRate(Record):
+    """The rate at which the gates erred on decoys.
+
+    An empty `kind` stands for whole items, with all their texts; else texts of one kind are counted, each by itself.
+    `readings` counts what the decoys took, `errors` the decoys that came out wrong.
+    """
+
+    gate: str
+    error: Literal["false_accept", "false_reject"]
+    kind: str
+    decoys: int
+    errors: int
+    readings: int
+    share: Estimate
+
+
+class JudgeErrorRate(Record):
+    """The rate at which first readings of one gate erred on decoys: accepted a wrong label, or refused a right one.
+
+    Later readings are of the texts alone that the first accepted, and would say how often readings err together.
+    """
+
+    gate: str
+    error: Literal["false_accept", "false_reject"]
+    readings: int
+    errors: int
+    share: Estimate
 
 
 class RecoveryLine(Record):

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from assets.amemgym.records.audit import Decoy, GateErrorRate, JudgeErrorRate, UserAudit
-from assets.amemgym.records.report import LeakLine
+from assets.amemgym.records.audit import Decoy, UserAudit
+from assets.amemgym.records.report import GateErrorRate, JudgeErrorRate, LeakLine
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import GateRecord
 from assets.records.estimate import FEWEST_USERS, percent
