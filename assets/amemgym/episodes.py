@@ -50,17 +50,13 @@ async def join_episode(
         raise ItemFailed("rule_violated", f"The user's parts contradict each other: {problem}") from error
 
 
-def _count_sessions(episode: Episode) -> int:
-    return sum(len(period.sessions) for period in episode.periods)
-
-
 def _rows(episode: Episode) -> list[Row]:
     return [
         {
             "user": episode.user_profile.name,
             "variables": len(episode.state_schema.variables),
             "periods": len(episode.periods),
-            "sessions": _count_sessions(episode),
+            "sessions": sum(len(period.sessions) for period in episode.periods),
             "questions": len(episode.questions),
             "first question": episode.questions[0].query,
             "first session": episode.periods[0].sessions[0].query,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from pydantic import BaseModel
 
@@ -227,10 +228,6 @@ def _rows(told: FactSessions) -> list[Row]:
     return rows
 
 
-def _sessions(recipe: UserFactsRecipe) -> float:
-    return recipe.num_sessions
-
-
 def _told_tokens(recipe: UserFactsRecipe) -> float:
     return 110 + 14 * (recipe.others_per_session + recipe.talk_per_session)
 
@@ -251,7 +248,7 @@ FACTS_SESSIONS = Stage(
     needs=(FACTS_LIVES,),
     prompts=(TELL, MAIL, READ),
     calls={
-        TELL: PromptCalls(_sessions, reading=680, writing=_told_tokens),
+        TELL: PromptCalls(attrgetter("num_sessions"), reading=680, writing=_told_tokens),
         READ: PromptCalls(_readings, reading=450, writing=60),
         MAIL: PromptCalls(_mails, reading=220, writing=50),
     },

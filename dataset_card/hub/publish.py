@@ -124,7 +124,9 @@ class Publisher:
         """Return the commit that carries the tag, after one commit at most."""
         if change:
             self._say_sending(planner, change)
-            head = self._hub.commit(planner.repo, change=change, message=_commit_message(planner), parent=head)
+            # With its digest, for whoever looks at the history alone.
+            message = CommitMessage(f"Release {planner.release.variant} {planner.release.version}", _digest_line(planner))
+            head = self._hub.commit(planner.repo, change=change, message=message, parent=head)
         # The reply may be of another commit, so what is there is looked at before it gets the tag.
         if planner.change_at(head):
             raise HubUncertain(f"commit {head[:12]} does not hold what was sent")
@@ -181,12 +183,6 @@ class Publisher:
         if self._registry is None:
             return None
         return self._registry.find(self._hub.endpoint, repo=planner.repo, tag=planner.release.tag)
-
-
-def _commit_message(planner: Planner) -> CommitMessage:
-    """Name the release, and its digest for whoever looks at the history alone."""
-    release = planner.release
-    return CommitMessage(f"Release {release.variant} {release.version}", _digest_line(planner))
 
 
 def _digest_line(planner: Planner) -> str:

@@ -3,11 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
-from typing import Any
-
-from pydantic import ConfigDict, create_model
 
 from assets.engine.benchmark import Benchmark
 from assets.engine.ports import SnapshotRef, SnapshotStore, portions, snapshot_rows
@@ -15,28 +11,7 @@ from assets.engine.provenance import Provenance
 from assets.records.base import Failure, GateRecord, ItemRecord
 from assets.records.columnar import Columns, columns_of
 from assets.records.public_names import shared_model
-
-
-class GateVotes(ItemRecord):
-    """The votes of the gates on an item: all that a release needs of the gated stages' records."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    gate_records: tuple[GateRecord, ...]
-
-
-@lru_cache
-def votes_record(stage: type[ItemRecord]) -> type[GateVotes]:
-    """Return the class of GateVotes as they stand in the records of a stage, whose id has a name of its own."""
-    fields: dict[str, Any] = {stage.id_field: (str, ...)}
-    record: type[GateVotes] = create_model("GateVotes", __base__=GateVotes, **fields)
-    record.id_field = stage.id_field
-    return record
-
-
-def gated_stages(benchmark: Benchmark) -> tuple[str, ...]:
-    """Return the names of the stages whose records hold votes, in order."""
-    return tuple(stage.name for stage in benchmark.stages if "gate_records" in stage.record.model_fields)
+from assets.reporting.gate_summary import votes_of
 
 
 @dataclass(frozen=True)
@@ -59,13 +34,17 @@ class FinishedRows:
 
     def gate_records(self) -> Iterator[tuple[str, tuple[GateRecord, ...]]]:
         """Yield the items' votes in the same order, of each item stage by stage."""
-        stages = gated_stages(self.benchmark)
+        stages = [stage for stage in self.benchmark.stages if "gate_records" in stage.record.model_fields]
         for ref, positions in self._portions():
-            seen = [self._votes(stage, unit=ref.unit, positions=positions) for stage in stages]
+            refs = self.provenance.snapshots[ref.unit].values()
+            seen: list[dict[int, ItemRecord]] = []
+            for stage in stages:
+                rows = snapshot_rows(stage.name, record=stage.record, refs=refs, snapshots=self.snapshots, positions=positions)
+                seen.append(rows)
             for position in positions:
-                for votes in seen:
-                    if position in votes:
-                        yield votes[position].item_id, votes[position].gate_records
+                for rows in seen:
+                    if position in rows:
+                        yield rows[position].item_id, votes_of(rows[position])
 
     def failures(self) -> list[Failure]:
         """Return the items that were replaced, by unit."""
@@ -81,16 +60,6 @@ class FinishedRows:
         for ref in self._final_refs():
             for positions in portions(ref, snapshots=self.snapshots, at_once=self.items_at_a_time):
                 yield ref, positions
-
-    def _votes(self, stage: str, *, unit: str, positions: list[int]) -> dict[int, GateVotes]:
-        refs = self.provenance.snapshots[unit].values()
-        return snapshot_rows(
-            stage,
-            record=votes_record(self.benchmark.stage(stage).record),
-            refs=refs,
-            snapshots=self.snapshots,
-            positions=positions,
-        )
 
 
 def gate_record_columns(

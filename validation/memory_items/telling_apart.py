@@ -7,6 +7,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from assets.memory_items.documents import ItemDocument, SizedItem
@@ -47,18 +48,10 @@ def _words(document: SeenDocument) -> Sequence[float]:
     return word_columns(document.words, columns=COLUMNS)
 
 
-def _names(document: SeenDocument) -> Sequence[float]:
-    return document.names
-
-
-def _form(document: SeenDocument) -> Sequence[float]:
-    return document.form
-
-
 LOOKS: Mapping[str, Callable[[SeenDocument], Sequence[float]]] = {
     "a bag of words": _words,
-    "names that recur within the task": _names,
-    FORM: _form,
+    "names that recur within the task": attrgetter("names"),
+    FORM: attrgetter("form"),
 }
 
 

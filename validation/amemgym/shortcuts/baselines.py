@@ -84,15 +84,8 @@ class Measurement:
     def add(self, pick: Pick, *, user: int) -> None:
         """Count one pick; those of a user come together."""
         gain = pick.gain
-        self._count(gain, periods=pick.asked.periods, options=len(pick.weights), user=user)
-        self.scattered += pick.asked.periods**2 * pick.variance
-        # Nearly every pick gains less, and is not sorted in.
-        least = self.worst[-1].gain if len(self.worst) == WORST_ITEMS else 0
-        if gain > least:
-            self.worst = sorted([*self.worst, pick], key=attrgetter("gain"), reverse=True)[:WORST_ITEMS]
-
-    def _count(self, gain: float, *, periods: int, options: int, user: int) -> None:
-        """Count a question. `gain`: the share of its periods got right, less a guess's share."""
+        periods = pick.asked.periods
+        options = len(pick.weights)
         # Questions of a user come together, so a new number begins a new user.
         if not self.users or self.users[-1] != user:
             self.users.append(user)
@@ -103,6 +96,11 @@ class Measurement:
         self.pairs += periods
         self.guessed += periods / options
         self.gained += gain * periods
+        self.scattered += periods**2 * pick.variance
+        # Nearly every pick gains less, and is not sorted in.
+        least = self.worst[-1].gain if len(self.worst) == WORST_ITEMS else 0
+        if gain > least:
+            self.worst = sorted([*self.worst, pick], key=attrgetter("gain"), reverse=True)[:WORST_ITEMS]
 
     @property
     def random(self) -> float:
