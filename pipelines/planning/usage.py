@@ -87,7 +87,7 @@ MEASURED: TypeAdapter[dict[str, MeasuredVariant]] = TypeAdapter(dict[str, Measur
 
 
 def read_measured() -> dict[str, MeasuredVariant]:
-    return MEASURED.validate_python(yaml.safe_load(FILE.read_text(encoding="utf-8")))
+    return MEASURED.validate_python(yaml.load(FILE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
 
 
 def calls_by_line(benchmark: Benchmark) -> dict[Line, PromptCalls]:

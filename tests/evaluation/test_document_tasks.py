@@ -47,7 +47,7 @@ INFO = DatasetInfo(
     digest="d" * 64,
     language="English",
     noun="task",
-    users=(made_task().instance.task_id,),
+    users=(worlds(small_recipe())[0].task_id,),
     prompts=("evaluation/remember", "memories/", "memory_items/ask"),
     tokens=6000,
 )

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from pipelines.evaluation.answered.document_tasks import DocumentItem, DocumentTasks
 from pipelines.evaluation.verifying.graded import GradedQuestions
 from pipelines.memories.contract import MemorySpec
@@ -12,6 +14,7 @@ from tests.evaluation.test_document_tasks import INFO
 from tests.support.embedded_model import EmbeddedModel
 
 
+@pytest.mark.slow  # the sessions' code is run in processes
 def test_a_memory_of_everything_answers_every_form_and_one_of_nothing_none(tmp_path: Path) -> None:
     tasks = [task_of(form) for form in FORMS]
     info = replace(INFO, benchmark="session_questions", users=tuple(task.task_id for task in tasks))

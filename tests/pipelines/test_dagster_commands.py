@@ -32,10 +32,22 @@ def installation(folder: Path, **recipes: dict[str, object]) -> dict[str, str]:
     return clean_environment(folder, **places)
 
 
-def output_of(environment: dict[str, str], command: str, *words: str, project: Path = ROOT) -> str:
-    """What the command prints on its first output; it has to succeed."""
-    line = [str(Path(sys.executable).with_name(command)), *words]
-    done = subprocess.run(line, cwd=project, env=environment, capture_output=True, text=True, check=False, timeout=600)
+# Several commands of `dg` in one process, as each needs many seconds to import Dagster and ours; then what is beside it.
+IN_TURN = """
+import json, sys
+from dagster_dg_cli.cli import ENV_PREFIX, cli
+for words in json.load(sys.stdin):
+    try:
+        cli(words, auto_envvar_prefix=ENV_PREFIX)
+    except SystemExit as end:
+        assert not end.code, words
+"""
+
+
+def output_of(environment: dict[str, str], *commands: tuple[str, ...], then: str = "", project: Path = ROOT) -> str:
+    """What the commands of `dg` print on their first output; they have to succeed, and so has the code `then` after them."""
+    line, given = [sys.executable, "-c", f"{IN_TURN}{then}"], json.dumps(commands)
+    done = subprocess.run(line, input=given, cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     return done.stdout
 
@@ -52,26 +64,27 @@ def copied_project(folder: Path) -> Path:
 def test_dg_scaffolds_an_asset_into_the_project_and_lists_it_beside_ours(tmp_path: Path) -> None:
     project = copied_project(tmp_path / "project")
     environment = installation(tmp_path, demo={}) | {"PYTHONPATH": str(project)}
-    output_of(environment, "dg", "scaffold", "defs", "dagster.asset", "mine.py", project=project)
-    listed = json.loads(output_of(environment, "dg", "list", "defs", "--json", project=project))
+    told = output_of(environment, ("scaffold", "defs", "dagster.asset", "mine.py"), ("list", "defs", "--json"), project=project)
+    listed = json.loads(told[told.index("{\n") :])
     assert {"amemgym/recipe", "amemgym/release", "amemgym/hub_release", "mine"} <= {
         asset["asset_key"] for asset in listed["assets"]
     }
 
 
+SEED = ("--config-json", json.dumps({"ops": {"amemgym__recipe": {"config": {"seed": 5}}}}))
+
+
 def test_dg_checks_all_and_materializes_everything_by_one_command(tmp_path: Path) -> None:
-    environment = installation(tmp_path, demo={})
-    assert "All definitions loaded successfully" in output_of(environment, "dg", "check", "defs")
-    config = json.dumps({"ops": {"amemgym__recipe": {"config": {"seed": 5}}}})
-    words = ("--assets", "tag:benchmark=amemgym", "--partition", "demo", "--config-json", config)
-    output_of(environment, "dg", "launch", *words)
+    everything = ("launch", "--assets", "tag:benchmark=amemgym", "--partition", "demo", *SEED)
+    told = output_of(installation(tmp_path, demo={}), ("check", "defs"), everything)
+    assert "All definitions loaded successfully" in told
     folder = tmp_path / "releases" / "demo" / "0.1.0"
     assert verify_release(folder) == []
     assert yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))["seed"] == 5
     assert not (tmp_path / "runs").exists()  # an evaluation is asked for by itself
 
 
-# The phases after the first, in one process, as each takes seconds to start.
+# The phases after the first.
 PHASES = """
 import dagster as dg
 from pipelines.definitions import defs
@@ -83,9 +96,7 @@ for job, partition in (("generate_unit", "split-0000"), ("generate_unit", "split
 
 def test_where_a_recipe_is_split_into_work_units_each_phase_is_a_job(tmp_path: Path) -> None:
     environment = installation(tmp_path, demo={}, split={"num_users": 2, "users_per_shard": 1})
-    config = json.dumps({"ops": {"amemgym__recipe": {"config": {"seed": 5}}}})
-    output_of(environment, "dg", "launch", "--job", "generate_and_release", "--partition", "split", "--config-json", config)
-    output_of(environment, "python", "-c", PHASES)
+    output_of(environment, ("launch", "--job", "generate_and_release", "--partition", "split", *SEED), then=PHASES)
     folder = tmp_path / "releases" / "split" / "0.1.0"
     assert verify_release(folder) == []
     assert yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))["seed"] == 5

@@ -17,24 +17,39 @@ import pytest
 from assets.text.words import runs_of_words
 from tests.recorded.recording import Recording, recordings
 from tests.support.commands import clean_environment
+from tests.support.made_once import make_once
 
 ROOT = Path(__file__).parents[2]
 RECORDED = [recording for recording in recordings() if recording.exists]
 ABSENT = [recording for recording in recordings() if not recording.exists]
 
 
+# One process for all, as each needs many seconds to import what they use.
+REPLAYS = """
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from tests.recorded.__main__ import main
+from tests.recorded.recording import Recording
+
+folder, *variants = sys.argv[1:]
+for variant in variants:
+    with Path(folder, f"{variant}.txt").open("w", encoding="utf-8") as told, redirect_stdout(told):
+        main(Recording(variant), Path(folder, variant), replay=True)
+"""
+
+
 @dataclass(frozen=True)
 class Replay:
-    """A recording that was replayed in this data folder, and how that ended."""
+    """A recording that was replayed in this data folder; what was printed lies beside it in `.txt`."""
 
     recording: Recording
     place: Path
-    done: "subprocess.CompletedProcess[str]"
 
 
-def replay(recording: Recording, place: Path) -> "subprocess.CompletedProcess[str]":
-    line = [sys.executable, "-m", "tests.recorded", "--replay", "--variant", recording.variant, str(place)]
-    return subprocess.run(line, cwd=ROOT, env=clean_environment(place), capture_output=True, text=True, check=False)
+def python(place: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    environment = clean_environment(place)
+    return subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 def rows_in(path: Path) -> list[dict[str, object]]:
@@ -55,15 +70,20 @@ def examples(recording: Recording) -> set[tuple[str, ...]]:
 # Made for what there is: a recording is put into its folder whenever a model has been asked.
 if RECORDED:
 
-    @pytest.fixture(scope="module", params=RECORDED)
+    @pytest.fixture(params=RECORDED, ids=lambda recording: recording.variant)
     def replayed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Replay:
-        place = tmp_path_factory.mktemp("recorded")
-        return Replay(request.param, place, replay(request.param, place))
+        def make(folder: Path) -> None:
+            folder.mkdir()
+            done = python(folder, "-c", REPLAYS, str(folder), *(recording.variant for recording in RECORDED))
+            assert done.returncode == 0, done.stderr
+
+        folder = make_once(tmp_path_factory, "replays", make)
+        return Replay(request.param, folder / request.param.variant)
 
     def test_the_recorded_words_come_to_the_same_rows_refusals_and_scores_with_no_model_to_ask(replayed: Replay) -> None:
         recording = replayed.recording
-        assert replayed.done.returncode == 0, replayed.done.stderr
-        told = json.loads(replayed.done.stdout[replayed.done.stdout.rindex("\n{\n") :])
+        printed = replayed.place.with_suffix(".txt").read_text(encoding="utf-8")
+        told = json.loads(printed[printed.rindex("\n{\n") :])
         known = json.loads(recording.outcome.read_text(encoding="utf-8"))
         assert told == known, f"{recording.reworded()} differ from their recording"
         kept = [row for path in replayed.place.rglob("part-*.parquet") for row in rows_in(path)]
@@ -92,8 +112,7 @@ if RECORDED:
 
 
 def test_nothing_is_recorded_of_the_embedded_model(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "tests.recorded", str(tmp_path)]
-    done = subprocess.run(line, cwd=ROOT, env=clean_environment(tmp_path), capture_output=True, text=True, check=False)
+    done = python(tmp_path, "-m", "tests.recorded", str(tmp_path))
     assert done.returncode == 1
     assert done.stderr == "Set AMEMGYM_BASE_URL and AMEMGYM_API_KEY: the embedded model is not recorded.\n"
     assert list(tmp_path.iterdir()) == []
@@ -103,6 +122,6 @@ if ABSENT:
 
     @pytest.mark.parametrize("recording", ABSENT)
     def test_a_recording_that_is_not_there_is_told_in_one_sentence(recording: Recording, tmp_path: Path) -> None:
-        done = replay(recording, tmp_path)
+        done = python(tmp_path, "-m", "tests.recorded", "--replay", "--variant", recording.variant, str(tmp_path))
         assert done.returncode == 1
         assert done.stderr == f"Nothing is recorded in {recording.folder}: `make record` fills it, with a model to ask.\n"

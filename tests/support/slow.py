@@ -4,7 +4,7 @@ Others are marked where they stand: what a memory of others or a recipe's own SQ
 """
 
 import inspect
-from collections.abc import Iterator
+from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -30,10 +30,14 @@ def is_slow(item: pytest.Item) -> bool:
     """Return True for a test that uses a starter. Fixtures are followed by their names, helpers by their code."""
     if not isinstance(item, pytest.Function):
         return False
-    used = {item.originalname, *item.fixturenames}
+    return _names_starter(frozenset({item.originalname, *item.fixturenames}), item.module, item.config.pluginmanager)
+
+
+@cache
+def _names_starter(used: frozenset[str], module: ModuleType, plugins: pytest.PytestPluginManager) -> bool:
     if used & STARTERS:
         return True
-    modules = [item.module, *(plugin for plugin in item.config.pluginmanager.get_plugins() if isinstance(plugin, ModuleType))]
+    modules = [module, *(plugin for plugin in plugins.get_plugins() if isinstance(plugin, ModuleType))]
     return _uses_starter([vars(module)[name] for module in modules for name in used & vars(module).keys()])
 
 
@@ -46,16 +50,15 @@ def _uses_starter(due: list[Any]) -> bool:
         if not isinstance(value, FunctionType) or value in seen or not value.__module__.startswith("tests."):
             continue
         seen.add(value)
-        names = set(_names_in(value.__code__))
+        names = _names_in(value.__code__)
         if names & STARTERS:
             return True
         due += [value.__globals__[name] for name in names & value.__globals__.keys()]
     return False
 
 
-def _names_in(code: CodeType) -> Iterator[str]:
-    """Yield the names that the code looks up, also in functions inside of it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names_in(constant)
+@cache
+def _names_in(code: CodeType) -> frozenset[str]:
+    """Return the names that the code looks up, also in functions inside of it."""
+    inner = [_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return frozenset(code.co_names).union(*inner)

@@ -14,7 +14,6 @@ from typing import cast
 import duckdb
 import pyarrow as pa
 
-from assets.recipe.recipe import RecipeError
 from assets.reporting.duckdb_problems import say_problem
 
 BUFFERS = "350MB"
@@ -26,8 +25,13 @@ TOO_MUCH = (
 )
 
 
+# Not the recipe's own error: its module loads all recipes, and the process would begin only half a second later.
+class PoolQueryError(ValueError):
+    """The recipe's SQL selects no uuids; the message says why."""
+
+
 def selected_uuids(rows: pa.RecordBatchReader, query: str) -> pa.Table:
-    """Return the distinct uuids that the query selects from these rows of the pool. Raises RecipeError."""
+    """Return the distinct uuids that the query selects from these rows of the pool. Raises PoolQueryError."""
     # Arrow's usual allocator would reserve all the memory there may be.
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
     process = subprocess.Popen(  # noqa: S603 (our own words)
@@ -42,15 +46,15 @@ def selected_uuids(rows: pa.RecordBatchReader, query: str) -> pa.Table:
         _send(rows, process, query=query)
         answer, _ = process.communicate(timeout=SQL_SECONDS)
     except subprocess.TimeoutExpired:
-        raise RecipeError(f"pool.query took more than {SQL_SECONDS:g} seconds; make it select less.") from None
+        raise PoolQueryError(f"pool.query took more than {SQL_SECONDS:g} seconds; make it select less.") from None
     finally:
         process.kill()
         process.wait()
     if process.returncode == 1:
-        raise RecipeError(answer.decode())
+        raise PoolQueryError(answer.decode())
     # It was killed, or an allocator ended it that got no memory.
     if process.returncode:
-        raise RecipeError(TOO_MUCH)
+        raise PoolQueryError(TOO_MUCH)
     with pa.ipc.open_stream(answer) as found:
         return found.read_all()
 
@@ -64,7 +68,7 @@ def _send(rows: pa.RecordBatchReader, process: subprocess.Popen[bytes], *, query
     except BrokenPipeError:
         return  # it has ended, and says why
     except (pa.ArrowException, OSError) as error:
-        raise RecipeError(f"The persona pool cannot be read ({' '.join(str(error).split())[:200]}).") from error
+        raise PoolQueryError(f"The persona pool cannot be read ({' '.join(str(error).split())[:200]}).") from error
 
 
 def _select(rows: pa.RecordBatchReader) -> pa.Table:
@@ -78,7 +82,7 @@ def _select(rows: pa.RecordBatchReader) -> pa.Table:
     with duckdb.connect(config=limits) as sandbox:
         kinds = [statement.type for statement in sandbox.extract_statements(query)]
         if kinds != [duckdb.StatementType.SELECT]:
-            raise RecipeError("pool.query must select uuid from the view `pool` in one SELECT and nothing else.")
+            raise PoolQueryError("pool.query must select uuid from the view `pool` in one SELECT and nothing else.")
         sandbox.register("incoming", rows)
         sandbox.execute("CREATE TABLE pool AS SELECT * FROM incoming")
         sandbox.unregister("incoming")
@@ -102,7 +106,7 @@ def main() -> None:
         with pa.ipc.new_stream(cast(IOBase, sys.stdout.buffer), found.schema) as stream:
             stream.write_table(found)
         return
-    except RecipeError as error:
+    except PoolQueryError as error:
         sentence = str(error)
     except (duckdb.OutOfMemoryException, MemoryError):
         sentence = TOO_MUCH

@@ -15,7 +15,7 @@ import duckdb
 from pydantic import ValidationError
 
 from assets.amemgym.personas.pool_files import PoolReader, find_reader, literal, plain_files, pool_digest, pool_files
-from assets.amemgym.personas.pool_query import selected_uuids
+from assets.amemgym.personas.pool_query import PoolQueryError, selected_uuids
 from assets.amemgym.records.persona import PERSONA_COLUMNS, Persona
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.recipe import EVERYONE, RecipeError
@@ -220,7 +220,10 @@ def draw_sample(connection: duckdb.DuckDBPyConnection, recipe: AMemGymRecipe, *,
 def _eligible(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     """Make a table of the uuids that the recipe's own SQL selects; it is given the columns of the pool which it names."""
     rows = connection.sql(f"SELECT {_columns_named(connection, query)} FROM pool")
-    connection.register("selected", selected_uuids(rows.to_arrow_reader(), query))
+    try:
+        connection.register("selected", selected_uuids(rows.to_arrow_reader(), query))
+    except PoolQueryError as error:
+        raise RecipeError(str(error)) from error
     connection.execute("CREATE TEMP TABLE eligible AS SELECT uuid FROM selected WHERE uuid IN (SELECT uuid FROM pool)")
     return "eligible"
 

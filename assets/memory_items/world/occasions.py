@@ -48,4 +48,4 @@ class Occasions:
 
 
 def read_occasions(file: Path) -> Occasions:
-    return TypeAdapter(Occasions).validate_python(yaml.safe_load(file.read_text(encoding="utf-8")))
+    return TypeAdapter(Occasions).validate_python(yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))

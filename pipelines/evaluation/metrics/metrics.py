@@ -165,7 +165,8 @@ def _count_name(name: str) -> str:
 
 
 def _table() -> tuple[MetricEntry, ...]:
-    rows: list[dict[str, object]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    rows: list[dict[str, object]] = yaml.load(text, Loader=yaml.CSafeLoader)
     return tuple(map(MetricEntry.model_validate, rows))
 
 

@@ -106,7 +106,7 @@ def test_the_false_accepts_of_a_judge_that_guesses_are_those_that_chance_foretel
 
 
 def guessed(seed: int) -> AMemGymRecipe:
-    gates = {"votes": 1, "votes_needed": 1, "unexposed": False}
+    gates = {"votes": 1, "votes_needed": 1, "unexposed": False, "consistency": False}
     audit = {"decoys": 100, "pairs": 0, "guesses": 0}
     return scenario.recipe(gates=gates, audit=audit, min_variants_per_question=4, sample=1000 * seed)
 
