@@ -41,11 +41,6 @@ def short_id(text: object) -> Markup:
     return Markup('<abbr title="{0}">{1}</abbr>').format(words, words[:8]) if ID.fullmatch(words) else escape(words)
 
 
-def with_title(value: object, title: str | None) -> Markup:
-    """Return a row's name, with its key as the title; without a name the key as it is, or its beginning."""
-    return Markup('<span title="{0}">{1}</span>').format(value, title) if title else short_id(value)
-
-
 def scale(estimate: Estimate, *, low: float, high: float, left: str, right: str) -> Markup:
     """A number and its interval on the way from `low` to `high`, whose meanings are `left` and `right`, as a small picture.
 

@@ -5,7 +5,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from markupsafe import escape
 
 from assets.amemgym.records.report import (
     Diversity,
@@ -77,7 +76,6 @@ def hostile() -> QualityReport:
     pair = SimilarQuestions(first_user=HOSTILE, first=HOSTILE, second_user=HOSTILE, second=HOSTILE, likeness=1.0)
     return report(
         variant=HOSTILE,
-        user_names={HOSTILE: HOSTILE},
         writer=HOSTILE,
         judges=(HOSTILE,),
         shortcuts=tuple(crossed),
@@ -133,26 +131,14 @@ def test_a_shortcut_beyond_its_limit_heads_the_page_and_shows_its_worst_items() 
     assert "come what may, and then some more of the same." in text
 
 
-def test_users_who_are_mentioned_have_their_names_and_others_are_not_listed() -> None:
-    """The id is the title of the name; in a check's outcome the name stands alone."""
-    ids = [f"{number:032x}" for number in range(3)]
-    users = [FinishedUser(scenario.episode(one)) for one in ids]
-    worst = WorstItem(user_id=ids[1], question_id="q01", query="What now?", text="Rest.", share=1.0)
+def test_the_worst_question_of_a_shortcut_is_named_by_its_keys() -> None:
+    user_id = f"{1:032x}"
+    worst = WorstItem(user_id=user_id, question_id="q01", query="What now?", text="Rest.", share=1.0)
     (line, *_) = report().shortcuts
     crossed = varied(line, shortcut="longest", worst=(worst,), verdict="crossed")
-    found = varied(report_of(scenario.recipe(), *users), shortcuts=(crossed,), diversity=None)
-    name = users[1].episode.user_profile.name
-    named = found.with_names(dict.fromkeys(ids, name))
-    assert named.user_names == {ids[1]: name}
-    assert f'user <span title="{ids[1]}">{escape(name)}</span>' in render_quality_page(named)
-    assert ids[1] not in shortcuts_description(named)
-    assert f"Worst: user {name}, q01, 'What now?'" in shortcuts_description(named)
-
-
-def test_a_report_knows_the_names_of_the_most_alike_questions_users() -> None:
-    episodes = [scenario.episode(one) for one in ("ada", "bob")]
-    found = report_of(scenario.recipe(), *map(FinishedUser, episodes))
-    assert found.user_names == {one.user_id: one.user_profile.name for one in episodes}
+    found = varied(report(), shortcuts=(crossed,))
+    assert f'user <abbr title="{user_id}">{user_id[:8]}</abbr>' in render_quality_page(found)
+    assert f"Worst: user {user_id}, q01, 'What now?'" in shortcuts_description(found)
 
 
 def test_a_set_without_users_has_a_page_too() -> None:

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.records.estimate import interval_note, percent, percents
 from assets.records.report import BenchmarkReport
-from assets.reporting.page_style import NARROW_TABLES, page_style, scale, with_title
+from assets.reporting.page_style import NARROW_TABLES, page_style, scale, short_id
 from assets.reporting.plurals import counted
 from assets.reporting.verdict import verdict_on
 
@@ -62,6 +62,6 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = {"percent": percent, "percents": percents, "titled": with_title, "counted": counted}
+    filters: dict[str, Any] = {"percent": percent, "percents": percents, "short_id": short_id, "counted": counted}
     environment.filters.update(filters)
     return environment

@@ -1,7 +1,6 @@
 """The quality report of a finished variant of AMemGym, as a record. The page of the report is drawn from nothing else."""
 
-from collections.abc import Mapping
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import Field
 
@@ -288,26 +287,6 @@ class QualityReport(Record):
     movement: StateMovement | None = None
     diversity: Diversity | None = None
     left_out: tuple[LeftOut, ...] = Field(default=(), description="users and questions of a file that cannot be used")
-    user_names: dict[str, str] = Field(
-        default_factory=dict[str, str], description="the names of users whom the report mentions, by id"
-    )
-
-    def with_names(self, names: Mapping[str, str]) -> Self:
-        """Return the report with the names of the users whom it mentions; `names` may hold others, too."""
-        mentioned: set[str] = set()
-        for left_out in self.left_out:
-            mentioned.add(left_out.user_id)
-        for line in (*self.shortcuts, *self.recovery):
-            for item in line.worst:
-                mentioned.add(item.user_id)
-        for pair in self.diversity.similar if self.diversity else ():
-            mentioned.update((pair.first_user, pair.second_user))
-        known = sorted(mentioned & names.keys())
-        return self.model_copy(update={"user_names": {user_id: names[user_id] for user_id in known}})
-
-    def user_name(self, user_id: str) -> str:
-        """Return the name of a user, or the id where there is none."""
-        return self.user_names.get(user_id, user_id)
 
     @property
     def judged_itself(self) -> str:

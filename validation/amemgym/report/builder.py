@@ -67,7 +67,6 @@ class QualityReportBuilder:
         self._movement = MovementCounter()
         self._questions = QuestionSample(recipe, users=users)
         self._texts = TextCounter(recipe)
-        self._names: dict[str, str] = {}
 
     def add(self, records: RecordsByStage) -> None:
         for user in finished_users(records):
@@ -75,7 +74,6 @@ class QualityReportBuilder:
 
     def add_user(self, user: FinishedUser) -> None:
         episode = user.episode
-        self._names[episode.user_id] = episode.user_profile.name
         self._facts.add(episode)
         self._population.add(episode)
         self._movement.add(episode)
@@ -133,7 +131,7 @@ class QualityReportBuilder:
             diversity=diversity(self._questions.compared(), embeddings, recipe=recipe),
         )
         unfit = unfit_judges(judge_errors, judges=report.judges)
-        return (without_verdict(report, unfit) if unfit else report).with_names(self._names)
+        return without_verdict(report, unfit) if unfit else report
 
 
 def without_verdict(report: QualityReport, reason: str) -> QualityReport:

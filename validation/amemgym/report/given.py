@@ -114,11 +114,10 @@ async def report_on_given(
     made, more = await report_on(users, validation, project=project)
     report = cast(QualityReport, made)
     known: dict[str, object] = {"judges": report.judges if data.judged else ()}
-    names = {episode.user_id: episode.user_profile.name for episode in data.episodes}
     if report.ceiling_sample and not data.writer:
         known["ceiling_sample"] = report.ceiling_sample.model_copy(update={"by": "unknown"})
     told = {"writer": shared_name(data.writer), "left_out": data.left_out, "unfit_judges": unfit}
-    report = report.model_copy(update={**told, **known}).with_names(names)
+    report = report.model_copy(update={**told, **known})
     return report, [*problems, *more]
 
 

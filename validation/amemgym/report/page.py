@@ -47,8 +47,7 @@ def shortcuts_outcome(report: QualityReport) -> CheckOutcome:
     worst: list[Row] = []
     for line in report.crossed:
         for item in line.worst:
-            user = report.user_name(item.user_id)
-            worst.append({"without memory": line.shortcut, "user": user, "question": item.query, "option": item.text})
+            worst.append({"without memory": line.shortcut, "user": item.user_id, "question": item.query, "option": item.text})
     metadata: dict[str, Any] = values_by_name({line.shortcut: line.accuracy for line in report.shortcuts})
     if worst:
         metadata["worst"] = dg.MetadataValue.md(markdown_table(worst))
@@ -67,19 +66,18 @@ def shortcuts_description(report: QualityReport) -> str:
             names = ", ".join([line.shortcut for line in report.unproven])
             sentences.append(f"There are too few users to show it for {names}.")
     for line in report.crossed[:MAX_SENTENCES]:
-        sentences.append(_crossed_sentence(report, line))
+        sentences.append(_crossed_sentence(line))
     more = len(report.crossed) - MAX_SENTENCES
     if more > 0:
         sentences.append(f"{more} more are beyond their limits.")
     return " ".join(sentences)
 
 
-def _crossed_sentence(report: QualityReport, line: ShortcutLine) -> str:
+def _crossed_sentence(line: ShortcutLine) -> str:
     item = ""
     if line.worst:
         first = line.worst[0]
-        name = report.user_name(first.user_id)
-        item = f" Worst: user {name}, {first.question_id}, {first.query!r}, option {first.text!r}."
+        item = f" Worst: user {first.user_id}, {first.question_id}, {first.query!r}, option {first.text!r}."
     return (
         f"{line.shortcut!r} ({line.meaning}) is right {with_interval(line.accuracy)} of the time, where a guess is "
         f"{line.random:.2f} and the limit {line.limit:.2f} ({line.luck:.2f} by chance).{item}"
