@@ -119,6 +119,11 @@ def test_a_spelled_value_is_found_in_every_script(language: str, query: str, val
     [
         ("de", "Diese Woche war lang und voller Arbeit im Garten hinter dem Haus."),
         ("ru", "Эта неделя была долгой и полной работы в саду за домом."),
+        ("en", "When I get home I am tired. My sister, who is older, came with what was left of the cake. I know how it went."),
+        ("de", "Wie immer war ich müde. Meine Schwester brachte, was vom Kuchen übrig war."),
+        ("es", "Como vivo cerca, llegué a pie. Mi hermana trajo lo que quedaba del pastel."),
+        ("it", "Come sempre ero stanco. Mia sorella ha portato quello che restava della torta."),
+        ("pt", "Como moro perto, cheguei a pé. Minha irmã trouxe o que sobrou do bolo."),
     ],
 )
 def test_a_query_without_request_is_told(language: str, query: str) -> None:
@@ -148,23 +153,11 @@ PLAIN_REQUESTS = {
     "pt": ("Só tenho meia hora por dia. Então o que vem primeiro",),
     "ru": ("У меня полчаса в день. С чего начать",),
 }
-REPORTS = {
-    "en": "When I get home I am tired. My sister, who is older, came by with what was left of the cake. I know how it went.",
-    "de": "Wie immer war ich müde. Meine Schwester brachte, was vom Kuchen übrig war.",
-    "es": "Como vivo cerca, llegué a pie. Mi hermana trajo lo que quedaba del pastel.",
-    "it": "Come sempre ero stanco. Mia sorella ha portato quello che restava della torta.",
-    "pt": "Como moro perto, cheguei a pé. Minha irmã trouxe o que sobrou do bolo.",
-}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_question_without_its_sign_is_a_request(language: str) -> None:
     assert [query for query in PLAIN_REQUESTS[language] if "asks" in names_of("query", query, language)] == []
-
-
-@pytest.mark.parametrize("language", REPORTS)
-def test_words_of_questions_inside_a_report_ask_for_nothing(language: str) -> None:
-    assert "asks" in names_of("query", REPORTS[language], language)
 
 
 def generating_prompts() -> Iterable[str]:
