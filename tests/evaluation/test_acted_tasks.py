@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,11 +131,6 @@ def test_a_memory_is_asked_when_the_run_says_so(tmp_path: Path, recall_at: Recal
     assert len(asked) == steps + (recall_at == "write" and (figures["writes"].value or 0))
 
 
-def test_recall_at_is_refused_where_nobody_acts(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match="recall_at is for tool dialogues"):
-        run_of(tmp_path, EmbeddedModel(), data=documents(), spec=MemorySpec(name="bm25", kind="bm25"), recall_at="step")
-
-
 def test_an_agent_that_waits_for_each_reply_takes_no_batch_jobs(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match=r"the agent of small tools 0\.1\.0 waits for each reply before it acts"):
         run_of(tmp_path, EmbeddedModel(), data=tasks(), batch=True)
@@ -202,6 +198,7 @@ def test_the_same_episode_is_acted_over_http_with_native_tool_calls_and_without(
     assert work.manifest.native_tools is native_tools
 
 
-def test_native_tools_are_refused_where_nobody_acts(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match="native_tools is for dialogues in which an agent acts"):
-        run_of(tmp_path, EmbeddedModel(), data=documents(), spec=MemorySpec(name="bm25", kind="bm25"), native_tools=True)
+@pytest.mark.parametrize("given", [{"recall_at": "step"}, {"native_tools": True}], ids=lambda given: next(iter(given)))
+def test_what_an_agent_does_is_refused_where_nobody_acts(tmp_path: Path, given: dict[str, Any]) -> None:
+    with pytest.raises(EvaluationError, match=rf"{next(iter(given))} is for (tool dialogues|dialogues in which an agent acts)"):
+        run_of(tmp_path, EmbeddedModel(), data=documents(), spec=MemorySpec(name="bm25", kind="bm25"), **given)

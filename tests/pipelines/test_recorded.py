@@ -24,9 +24,9 @@ RECORDED = [recording for recording in recordings() if recording.exists]
 ABSENT = [recording for recording in recordings() if not recording.exists]
 
 
-# One process for all, as each needs many seconds to import what they use.
+# One process for all, as each needs many seconds to import what they use. What ends one is told of that one.
 REPLAYS = """
-import sys
+import sys, traceback
 from contextlib import redirect_stdout
 from pathlib import Path
 from tests.recorded.__main__ import main
@@ -35,7 +35,10 @@ from tests.recorded.recording import Recording
 folder, *variants = sys.argv[1:]
 for variant in variants:
     with Path(folder, f"{variant}.txt").open("w", encoding="utf-8") as told, redirect_stdout(told):
-        main(Recording(variant), Path(folder, variant), replay=True)
+        try:
+            main(Recording(variant), Path(folder, variant), replay=True)
+        except BaseException:
+            traceback.print_exc(file=told)
 """
 
 
@@ -83,6 +86,7 @@ if RECORDED:
     def test_the_recorded_words_come_to_the_same_rows_refusals_and_scores_with_no_model_to_ask(replayed: Replay) -> None:
         recording = replayed.recording
         printed = replayed.place.with_suffix(".txt").read_text(encoding="utf-8")
+        assert "\n{\n" in printed, printed
         told = json.loads(printed[printed.rindex("\n{\n") :])
         known = json.loads(recording.outcome.read_text(encoding="utf-8"))
         assert told == known, f"{recording.reworded()} differ from their recording"

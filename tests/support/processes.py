@@ -28,13 +28,6 @@ def children(process: int) -> list[int]:
     return []
 
 
-def command_of(process: int) -> str:
-    """Return the command line of a process; nothing when it has ended."""
-    with suppress(OSError):
-        return (PROC / f"{process}/cmdline").read_text(encoding="utf-8", errors="replace").replace("\0", " ")
-    return ""
-
-
 def _pids() -> Iterator[int]:
     for name in os.listdir(PROC):  # noqa: PTH208 - pathlib looks at each entry again, which fails for a process that has just ended
         if name.isdigit():
