@@ -7,7 +7,7 @@ from assets.deep_research.names import KINDS, NAME_KINDS
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.facts import DocumentPlan, Status
 from assets.memory_items.world.occasions import Occasion, read_occasions
-from assets.memory_items.world.relations import FactWorld, NameMaker, Relation, days_of_years, spoken
+from assets.memory_items.world.relations import FactWorld, NameMaker, Relation, days_of_years, numbers_beside, spoken
 from assets.recipe.document_tasks import Operation
 
 # Documents are of a few years, after all that they speak of.
@@ -42,7 +42,7 @@ RELATIONS: tuple[Relation, ...] = (
         "supplier", "firm", "firm", "{subject} buys most of its parts from {value}", "the firm that supplies most parts to {x}"
     ),
     Relation(
-        "staff", "firm", "number", "{subject} employs {value} people", "the number of people employed by {x}", (110, 1990)
+        "floor", "firm", "number", "{subject} has {value} square metres", "the floor space in square metres of {x}", (210, 9870)
     ),
     Relation("registration", "firm", "date", "{subject} was registered on {value}", "the registration date of {x}", days=OLD),
     Relation("hometown", "person", "place", "{subject} grew up in {value}", "the childhood town of {x}"),
@@ -77,13 +77,13 @@ RELATIONS: tuple[Relation, ...] = (
     ),
 )
 # Of these numbers a sum says something; numbers and dates that can be compared; and values that several subjects may share.
-ADDED = ("weight", "staff", "members")
+ADDED = ("weight", "floor", "members")
 COMPARED = (*ADDED, "height", "launch", "registration", "birth", "end")
 COUNTED = ("maker", "designer", "proof", "seat", "director", "supplier", "hometown", "teacher", "lead", "site", "instrument")
 MOST_LEADING = 2  # facts that lead to what is counted
 STATUSES: tuple[Status, ...] = ("plain", "plain", "plain", "certified", "unconfirmed")
 OCCASIONS = read_occasions(Path(__file__).with_name("occasions.yaml"))
-STANDINGS: Mapping[Status, str] = {"plain": "on record", "certified": "certified", "unconfirmed": "said without confirmation"}
+STANDINGS: Mapping[Status, str] = {"plain": "on record", "certified": "certified", "unconfirmed": "not confirmed yet"}
 
 
 def _lengths_of_parts(hops: int, operation: Operation, rng: SeededRandom) -> list[int]:
@@ -187,8 +187,8 @@ class FictionalWorld(FactWorld):
         rng = SeededRandom(plan.document_id, "material")
         names = NameMaker(rng, NAME_KINDS)
         people = {"writer": names.new("person"), "colleague": names.new("person")}
-        written = {"town": names.new("place"), "written_on": spoken(plan.statements[0].as_of)}
-        return {**people, **written, "manner": rng.choice(OCCASIONS.manners[plan.kind])}
+        written = {"writers_town": names.new("place"), "written_on": spoken(plan.statements[0].as_of)}
+        return {**people, **written, "manner": rng.choice(OCCASIONS.manners[plan.kind]), "numbers": numbers_beside(rng)}
 
 
 WORLD = FictionalWorld()

@@ -1,6 +1,7 @@
 """Documents as a memory receives them, in turns, and one task at one length."""
 
 import hashlib
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -20,13 +21,14 @@ TOKENIZER = "amemgym-pieces-3"
 LABEL_WORDS = frozenset(
     (
         *("adversarial", "contradiction", "contradictory", "decoy", "distractor", "filler"),
-        *("irrelevant", "miscellaneous", "noise", "padding", "superseded", "unrelated"),
+        *("irrelevant", "miscellaneous", "superseded", "unrelated"),
     )
 )
 
 
 PARAGRAPHS = "\n\n"  # between two paragraphs of a text
 SENTENCE_END = re.compile(r"[.!?]\s+|\n+")
+MOST_GREETING_WORDS = 8  # a paragraph of no more is a greeting, a place or a heading
 PROMPT = ">>> "  # of an interpreter, before what is typed
 
 
@@ -40,9 +42,15 @@ def told_around(text: str, place: int) -> str:
 
 
 def opening_and(told: str, text: str) -> str:
-    """Return the opening paragraph of a text, whose names the others take up as "it", and what it tells elsewhere."""
-    opening = text.partition(PARAGRAPHS)[0].strip()
-    return told if told.startswith(opening) else f"{opening}{PARAGRAPHS}{told}"
+    """Return the opening of a text, whose names the others take up as "it", and what it tells elsewhere.
+
+    The opening is the first paragraph of more than a few words, with what stands above it: a place, a greeting.
+    """
+    paragraphs = text.split(PARAGRAPHS)
+    above = itertools.takewhile(lambda paragraph: len(paragraph.split()) <= MOST_GREETING_WORDS, paragraphs)
+    opening = 1 + len(list(above))
+    kept = told.split(PARAGRAPHS)
+    return PARAGRAPHS.join(own for place, own in enumerate(paragraphs) if place < opening or own.strip() in kept)
 
 
 def sentence_around(text: str, place: int) -> str:

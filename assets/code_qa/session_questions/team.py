@@ -18,9 +18,9 @@ from assets.recipe.document_tasks import Operation
 MOST_CHARACTERS = 120  # of an assertion
 WORKED_ON = "Colleagues who were away are told what came up while {subject} was worked on."
 # What is said beside of a ticket; a ticket that settles a rule has no fault elsewhere.
-ELSEWHERE = frozenset(("repro", "fault", "cause"))
-# What a team agrees on for its use of a function.
-CONVENTIONS = frozenset(("last_caller", "input_limit", "owner", "removal", "successor", "wrapper"))
+ELSEWHERE = frozenset(("tested", "fault", "cause"))
+# What a team agrees on or measures of its use of a function.
+CONVENTIONS = frozenset(("callers", "origin", "owner", "removal", "successor", "wrapper"))
 
 
 def assertion(function: str, arguments: Sequence[str], result: str) -> str:
@@ -95,7 +95,7 @@ class SessionWorld(TeamWorld):
         """Of whatever kind: a session of work has more than one occasion."""
         return [Occasion(kind, WORKED_ON, also=None) for kind in self.document_kinds]
 
-    def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str]:
+    def evidence(self, names: NameMaker, hop: Hop, kind: str) -> tuple[Relation, str]:
         """Every session ran a call, of the function that it is about where there is one."""
         function = self.code.function_of(hop.subject) or self.code.function_of(hop.value)
         return self.relation(OUTCOME), names.similar_name("call", function)

@@ -17,18 +17,18 @@ SHOWN = frozenset((OUTCOME, WRONG_RESULT))
 # What questions of several facts end in, by what somebody of the team asks; all kinds equally often, but the first twice.
 QUESTION_KINDS: Mapping[str, tuple[str, ...]] = {
     "what happens if": (OUTCOME, WRONG_RESULT),
-    "why": ("motive", "restriction"),
+    "why": ("motive", "use", "origin"),
     "what was changed": (EDIT, "successor", "wrapper"),
-    "by when": ("due", "removal", "drop", "freeze"),
+    "by when": ("due", "removal", "drop", "end"),
     "who": ("owner", "approver", "assignee", "on_call"),
-    "what was decided": ("verdict", "bad_input", "input_limit", "batch", "last_caller"),
+    "what was decided": ("verdict", "bad_input", "batch", "callers"),
 }
 # What is agreed for a while: since when, and does a note on it still hold? Of the others one of two may have more.
 HELD = (
     *("on_call", "deployed", "batch", "bad_input", "assignee", "verdict"),
-    *("owner", "tracker", "input_limit", "wrapper", "last_caller"),
+    *("owner", "tracker", "wrapper"),
 )
-COMPARED = ("batch", "freeze", "due", "drop", "input_limit", "removal")
+COMPARED = ("batch", "end", "due", "drop", "callers", "removal")
 # Notes are of one summer, in which the packages are out, and what they plan is of the autumn after it.
 NOTED = Days(date(2026, 5, 4), date(2026, 9, 25), worked=True)
 PLANNED = Days(date(2026, 9, 28), date(2026, 12, 18), worked=True)
@@ -42,7 +42,9 @@ RELATIONS: tuple[Relation, ...] = (
         "of the package {subject} imports `{value}` alone",
         "the function that is imported by {x}",
     ),
-    Relation("hot_call", "service", "call", "{subject} makes the call `{value}` per record", "the call per record of {x}"),
+    Relation(
+        "probe", "service", "call", "the health check of {subject} calls `{value}`", "the call in the health check of {x}"
+    ),
     Relation("blocker", "service", "ticket", "the rollout of {subject} waits for {value}", "the ticket that holds up {x}"),
     Relation("deployed", "service", "patch", "{subject} runs with {value}", "the patch deployed in {x}"),
     Relation("on_call", "service", "person", "{value} is on call for {subject}", "the person on call for {x}"),
@@ -63,8 +65,8 @@ RELATIONS: tuple[Relation, ...] = (
         "what happens to unreadable records of {x}",
         options=("skipped", "retried", "quarantined", "logged and dropped", "sent back", "fixed by hand"),
     ),
-    Relation("freeze", "service", "date", "{subject} is frozen until {value}", "the end of the freeze of {x}", days=PLANNED),
-    Relation("repro", "ticket", "call", "{subject} is reproduced by `{value}`", "the call that reproduces {x}"),
+    Relation("end", "service", "date", "{subject} is switched off on {value}", "the switch-off day of {x}", days=PLANNED),
+    Relation("tested", "ticket", "call", "the test for {subject} calls `{value}`", "the call in the test for {x}"),
     Relation("fault", "ticket", "function", "{subject} comes from `{value}`", "the function at fault in {x}"),
     Relation("cause", "ticket", "patch", "{subject} goes back to {value}", "the patch to blame for {x}"),
     Relation("duplicate", "ticket", "ticket", "{subject} is a duplicate of {value}", "the ticket duplicated by {x}"),
@@ -102,13 +104,12 @@ RELATIONS: tuple[Relation, ...] = (
     Relation("owner", "function", "person", "{value} is the one to ask about `{subject}`", "the person to ask about {x}"),
     Relation("tracker", "function", "ticket", "{value} tracks our use of `{subject}`", "the ticket that tracks our use of {x}"),
     Relation(
-        "input_limit",
+        "callers",
         "function",
         "number",
-        "we cut input for `{subject}` at {value} characters",
-        "the greatest length in characters of input for {x}",
-        between=(2200, 9800),
-        step=100,
+        "{value} places in our code call `{subject}`",
+        "the number of places in our code that call {x}",
+        between=(210, 980),
     ),
     Relation(
         "wrapper",
@@ -122,11 +123,11 @@ RELATIONS: tuple[Relation, ...] = (
         "removal",
         "function",
         "date",
-        "our code is to be free of `{subject}` by {value}",
-        "the day by which our code is to be free of {x}",
+        "we are rid of `{subject}` by {value}",
+        "the day by which we are to be rid of {x}",
         days=PLANNED,
     ),
-    Relation("last_caller", "function", "service", "only {value} still calls `{subject}`", "the last service that calls {x}"),
+    Relation("origin", "function", "service", "`{subject}` came in with {value}", "the service that brought in {x}"),
     Relation(
         "successor",
         "function",
@@ -136,14 +137,14 @@ RELATIONS: tuple[Relation, ...] = (
         fits_one=True,
     ),
     Relation(
-        "restriction",
+        "use",
         "function",
         "option",
-        "we keep new calls of `{subject}` out because of {value}",
-        "the reason why we keep out new calls of {x}",
+        "we took `{subject}` in place of code of our own because of {value}",
+        "the reason why we took {x}",
         options=("an outage", "slow exports", "the upgrade", "wrong encodings", "a security review", "the translations"),
     ),
-    Relation(OUTCOME, "call", "code", "`{subject}` ends in `{value}`", "the outcome of {x}", disputed=False),
+    Relation(OUTCOME, "call", "code", "`{subject}` ends in `{value}`", "the unpatched outcome of {x}", disputed=False),
 )
 # The rule that a ticket settled, as an assertion of one call. Session questions ask for it, and code questions do not.
 RULING = Relation("ruling", "ticket", "code", "{subject} settles that `{value}` holds", "the assertion that {x} settles")

@@ -26,12 +26,13 @@ from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import PROMPT
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
 from assets.memory_items.world.occasions import Occasion, read_occasions
-from assets.memory_items.world.relations import FactWorld, NameMaker, Relation, spoken
+from assets.memory_items.world.relations import FactWorld, NameMaker, Relation, numbers_beside, spoken
 from assets.recipe.code_qa import PackageRecipe
 from assets.recipe.document_tasks import Operation
 from assets.text.words import folded, words_of
 
 OCCASIONS = read_occasions(Path(__file__).with_name("occasions.yaml"))
+TRYING = frozenset(("bug report", "code review", "ticket", "chat"))  # kinds of notes in which people try a call
 FEWEST_CALLS = 8  # of different results, below which no note tells of calls
 FEWEST_PATCHES = 12  # below which no note tells of patches
 
@@ -106,13 +107,13 @@ class TeamWorld(FactWorld):
         kinds = [[name for name in names if name in known] for names in QUESTION_KINDS.values()]
         return rng.choice(rng.choice(list(filter(None, [kinds[0], *kinds]))))
 
-    def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str] | None:
+    def evidence(self, names: NameMaker, hop: Hop, kind: str) -> tuple[Relation, str] | None:
         """Return the outcome of a call of the function that a note is about, if it is about one and shows none yet.
 
         A ticket or a patch has no call that goes well beside it: it would read as the one that fails.
         """
         function = hop.subject
-        if function not in self.code.functions or hop.relation in SHOWN:
+        if kind not in TRYING or function not in self.code.functions or hop.relation in SHOWN:
             return None
         call = names.similar_name("call", function)
         return (self.relation(OUTCOME), call) if self.code.function_of(call) == function else None
@@ -152,9 +153,12 @@ class TeamWorld(FactWorld):
         written_on = spoken(max(statement.as_of for statement in plan.statements))
         manner = rng.choice(OCCASIONS.manners[plan.kind])
         people = {"author": author, "colleague": colleague, "written_on": written_on, "manner": manner}
+        people["numbers"] = numbers_beside(rng)
         about = [statement for statement in plan.statements if statement.relation not in SHOWN]
         for statement in (*about, *plan.statements):
-            function = self.code.function_of(statement.subject) or self.code.function_of(statement.value)
+            # Of a patch the function would hint at what the note leaves out: its edit, and the call that it breaks.
+            named = [name for name in (statement.subject, statement.value) if name not in self.code.patches]
+            function = next(filter(None, map(self.code.function_of, named)), "")
             if function:
                 words = source_words(self._sources, self.code.functions[function])
                 code = {"function": f"`{function}`", "signature": words.signature, "docstring": words.doc}

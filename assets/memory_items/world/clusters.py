@@ -363,7 +363,7 @@ class _ClusterMaker:
         for relation in self._rng.sample(about_subject, 1 + self._rng.integer_below(2) if occasion.also is None else 1):
             yield self._aside(about, relation, main)
         with suppress(LookupError):
-            shown = self._world.evidence(self._names, hop)
+            shown = self._world.evidence(self._names, hop, occasion.kind)
             if shown is not None:
                 relation, subject = shown
                 yield self._aside(subject, relation, main)

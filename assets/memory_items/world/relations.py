@@ -16,6 +16,7 @@ from assets.text.calendar_words import MONTHS
 
 PLAIN_KINDS = frozenset(get_args(AnswerKind)) - {"name"}  # of values that have no relations of their own
 DAYS_OFF = 400  # by which dates of one thing differ at most
+NUMBERS_BESIDE = 4
 HOLIDAYS = ((1, 1), (12, 25), (12, 26))
 # Syllables of names.
 ONSETS = tuple("b br c d dr f g gr h j k kr l m n p pr qu r s st t tr v w z".split())  # noqa: SIM905 (easier to read)
@@ -87,6 +88,11 @@ def random_date(rng: SeededRandom, days: Days = DAYS) -> date:
         day = days.first + timedelta(days=rng.integer_below((days.last - days.first).days + 1))
         if days.has(day):
             return day
+
+
+def numbers_beside(rng: SeededRandom) -> str:
+    """Return numbers that a document may have besides its facts, as references and amounts; no value has so many digits."""
+    return ", ".join(str(10_000 + rng.integer_below(90_000)) for _ in range(NUMBERS_BESIDE))
 
 
 def spoken(day: date) -> str:
@@ -296,7 +302,7 @@ class FactWorld(ABC):
         """Return True where a document of such a hop may state this relation of its subject as well."""
         return True
 
-    def evidence(self, names: NameMaker, hop: Hop) -> tuple[Relation, str] | None:
+    def evidence(self, names: NameMaker, hop: Hop, kind: str) -> tuple[Relation, str] | None:
         """Return a relation and a subject that every document of such a hop states as well, if there is one.
 
         Raises LookupError where entities are used up.

@@ -16,7 +16,7 @@ CLAUSES: dict[str, tuple[str, ...]] = {
     "seat": ("the seat of {subject} is in {value}", "{subject} is run from {value}"),
     "director": ("the director of {subject} is {value}", "{value} directs {subject}"),
     "supplier": ("{value} supplies most of the parts of {subject}", "most parts of {subject} come from {value}"),
-    "staff": ("{subject} has {value} people on its staff", "the staff of {subject} counts {value} people"),
+    "floor": ("the rooms of {subject} have {value} square metres", "{subject} works on {value} square metres"),
     "registration": ("the registration of {subject} dates from {value}", "{subject} entered the register on {value}"),
     "hometown": ("the home town of {subject} is {value}", "{subject} spent a whole childhood in {value}"),
     "teacher": ("{value} taught {subject}", "the teacher of {subject} was {value}"),
@@ -44,7 +44,7 @@ ASK_WORDS: Mapping[str, AskWords] = {
     "seat": AskWords("Where does {x} have its seat?", "{x} has its seat in a town", "seat"),
     "director": AskWords("Who directs {x}?", "{x} is directed by somebody", "director"),
     "supplier": AskWords("Which firm mainly supplies {x}?", "{x} gets most parts from another firm", "supplier"),
-    "staff": AskWords("How many people does {x} employ?"),
+    "floor": AskWords("How many square metres does {x} have?"),
     "registration": AskWords("When was {x} registered?"),
     "hometown": AskWords("Where did {x} grow up?", "{x} grew up in a town", "hometown"),
     "teacher": AskWords("Who taught {x}?", "{x} was taught by somebody", "teacher"),
@@ -64,12 +64,12 @@ ASK_WORDS: Mapping[str, AskWords] = {
 # Questions that work something out, by operation and by what is compared; {parts} are subjects, or lead to them.
 OPERATION_FRAMES: Mapping[Operation, Mapping[str, str]] = {
     "sum": {
-        "staff": "How many people do {parts} employ together?",
+        "floor": "How many square metres do {parts} have together?",
         "weight": "How many grams do {parts} weigh together?",
         "members": "How many participants did {parts} have together?",
     },
     "difference": {
-        "staff": "By how many people do the staffs of {parts} differ?",
+        "floor": "By how many square metres do {parts} differ?",
         "weight": "By how many grams do the weights of {parts} differ?",
         "members": "By how many participants do {parts} differ?",
         "height": "By how many metres do {parts} differ in height?",
@@ -79,7 +79,7 @@ OPERATION_FRAMES: Mapping[Operation, Mapping[str, str]] = {
         "end": "How many days lie between the last days of {parts}?",
     },
     "order": {
-        "staff": "In which order do {parts} come by staff?",
+        "floor": "In which order do {parts} come by floor space?",
         "weight": "In which order do {parts} come by weight?",
         "members": "In which order do {parts} come by participants?",
         "height": "In which order do {parts} come by height?",
@@ -102,7 +102,7 @@ OPERATION_FRAMES: Mapping[Operation, Mapping[str, str]] = {
         "instrument": "How many studies measured with {parts}?",
     },
     "weigh": {
-        "staff": "How far off is the unconfirmed staff of {parts}?",
+        "floor": "How far off is the unconfirmed floor space of {parts}?",
         "weight": "How far off is the unconfirmed weight of {parts}?",
         "members": "How far off is the unconfirmed number of participants of {parts}?",
         "height": "How far off is the unconfirmed height of {parts}?",
@@ -114,7 +114,7 @@ OPERATION_FRAMES: Mapping[Operation, Mapping[str, str]] = {
 }
 # The sentence that takes the one among several about which something else is asked.
 GREATEST: Mapping[str, str] = {
-    "staff": "Take whichever of {parts} employs the most people",
+    "floor": "Take whichever of {parts} has the most floor",
     "weight": "Take whichever of {parts} weighs the most",
     "members": "Take whichever of {parts} had the most participants",
     "height": "Take whichever of {parts} lies highest above the sea",

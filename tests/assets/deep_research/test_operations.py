@@ -38,17 +38,17 @@ def fact(
 
 
 TOLD_TWICE = ("weigh", "count", "since_when", "still_so")
-STAFF = [fact("A", "staff", "500"), fact("B", "staff", "200"), fact("C", "staff", "900")]
+FLOORS = [fact("A", "floor", "500"), fact("B", "floor", "200"), fact("C", "floor", "900")]
 SEATS = [fact(firm, "seat", "Town", kind="name") for firm in "ABC"]
 EMPLOYER = fact("P", "employer", "A", kind="name")
 WEIGHED = [
-    fact("A", "staff", "510", status="certified", day="2031-02-01"),
-    fact("A", "staff", "480", status="unconfirmed", day="2031-04-01"),
+    fact("A", "floor", "510", status="certified", day="2031-02-01"),
+    fact("A", "floor", "480", status="unconfirmed", day="2031-04-01"),
 ]
 BESIDE = [
-    fact("A", "staff", "300", day="2031-03-01"),
-    fact("A", "staff", "600", status="unconfirmed", day="2031-01-01"),
-    fact("D", "staff", "700"),
+    fact("A", "floor", "300", day="2031-03-01"),
+    fact("A", "floor", "600", status="unconfirmed", day="2031-01-01"),
+    fact("D", "floor", "700"),
     fact("D", "seat", "Elsewhere", kind="name"),
 ]
 
@@ -56,24 +56,24 @@ BESIDE = [
 @pytest.mark.parametrize(
     ("operation", "hops", "starts", "answer"),
     [
-        ("sum", STAFF, ("A", "B", "C"), "1600"),
-        ("sum", [EMPLOYER, STAFF[0], STAFF[1]], ("P", "B"), "700"),
-        ("difference", STAFF[:2], ("A", "B"), "300"),
+        ("sum", FLOORS, ("A", "B", "C"), "1600"),
+        ("sum", [EMPLOYER, FLOORS[0], FLOORS[1]], ("P", "B"), "700"),
+        ("difference", FLOORS[:2], ("A", "B"), "300"),
         (
             "difference",
             [fact("E", "end", "2031-03-01", kind="date"), fact("F", "end", "2031-02-01", kind="date")],
             ("E", "F"),
             "28",
         ),
-        ("order", STAFF, ("A", "B", "C"), "B, A, C"),
-        ("order", [EMPLOYER, *STAFF], ("P", "B", "C"), "B, A, C"),
+        ("order", FLOORS, ("A", "B", "C"), "B, A, C"),
+        ("order", [EMPLOYER, *FLOORS], ("P", "B", "C"), "B, A, C"),
         ("count", SEATS, ("Town",), "3"),
         ("count", [fact("P", "hometown", "Town", kind="name"), *SEATS[:2]], ("P",), "2"),
-        ("most", [*STAFF, fact("C", "director", "Q", kind="name")], ("A", "B", "C"), "Q"),
+        ("most", [*FLOORS, fact("C", "director", "Q", kind="name")], ("A", "B", "C"), "Q"),
         ("weigh", WEIGHED, ("A",), "30"),
         ("weigh", [EMPLOYER, *WEIGHED], ("P",), "30"),
-        ("which_of_two", STAFF[:2], ("A", "B"), "A"),
-        ("which_of_two", [EMPLOYER, STAFF[0], STAFF[2]], ("P", "C"), "C"),
+        ("which_of_two", FLOORS[:2], ("A", "B"), "A"),
+        ("which_of_two", [EMPLOYER, FLOORS[0], FLOORS[2]], ("P", "C"), "C"),
         ("since_when", [EMPLOYER, WEIGHED[0]], ("P",), "2031-02-01"),
         ("still_so", [EMPLOYER, WEIGHED[0]], ("P",), "yes"),
         ("still_so", [EMPLOYER, WEIGHED[0], BESIDE[0]], ("P",), "no"),
@@ -92,13 +92,13 @@ def test_an_answer_is_worked_out_and_takes_every_fact(
 
 def test_what_would_be_right_without_a_fact_is_told() -> None:
     """A loser that another document keeps below the winner is not needed."""
-    hops = [*STAFF, fact("C", "director", "Q", kind="name")]
-    facts = [*hops, fact("B", "staff", "250", status="unconfirmed")]
+    hops = [*FLOORS, fact("C", "director", "Q", kind="name")]
+    facts = [*hops, fact("B", "floor", "250", status="unconfirmed")]
     assert list(AskedFacts("most", hops).problems(facts)) == ["the answer is reached without hop 2"]
 
 
 def test_two_that_are_equal_have_no_order() -> None:
-    assert AskedFacts("order", [STAFF[0], fact("D", "staff", "500")]).answer([STAFF[0], fact("D", "staff", "500")]) is None
+    assert AskedFacts("order", [FLOORS[0], fact("D", "floor", "500")]).answer([FLOORS[0], fact("D", "floor", "500")]) is None
 
 
 @pytest.mark.parametrize("operation", get_args(AskedOperation))

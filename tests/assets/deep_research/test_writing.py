@@ -51,7 +51,8 @@ def problems(text: str, *, title: str = "A letter", plan: DocumentPlan = PLAN) -
         (TOLD.replace("4 May", "5 May"), "One paragraph must have"),
         (TOLD.replace("Kume 34", "it"), "One paragraph must have"),
         (f"Kume 34, 4 May 2033.\n\nA clasp is needed.\n\nIt is from Quillon Works.\n\n{REST}", ""),
-        (f"A clasp is needed.\n\nKume 34, 4 May 2033.\n\nIt is from Quillon Works.\n\n{REST}", "One paragraph must have"),
+        (f"Dear Ada,\n\n{REST}Kume 34 has it, 4 May 2033.\n\nIt is from Quillon Works.", ""),
+        (f"{REST}\n\nKume 34, 4 May 2033.\n\nIt is from Quillon Works.", "One paragraph must have"),
         (TOLD + "It cost 512 crowns.", "The number 512"),
         (TOLD + "All else is irrelevant.", "the word 'irrelevant'"),
         (TOLD + "It is not from Brask Mills.", "Another document tells of Brask Mills"),
@@ -117,7 +118,11 @@ def test_the_examples_of_the_prompt_obey_its_rules() -> None:
         because = shown.pop("because", OCCASIONS.mistakes[0])
         assert because in (*OCCASIONS.mistakes, *OCCASIONS.causes["mayor"])
         assert str(told.variables["facts"]).startswith(str([shown]).removesuffix("}]"))
-        assert list(told.problems(WrittenText.model_validate_json(reply.text))) == []
+        text = reply.text
+        spare = json.loads(given["material"])["numbers"].split(", ")
+        for number, own in zip(spare, WORLD.material(plan)["numbers"].split(", "), strict=True):
+            text = text.replace(number, own)
+        assert list(told.problems(WrittenText.model_validate_json(text))) == []
 
 
 def statement_of(fact: dict[str, str]) -> Statement:

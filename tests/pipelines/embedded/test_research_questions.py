@@ -83,14 +83,14 @@ def test_words_of_options_do_not_count() -> None:
 
 ROWS = (
     "Entry | Content | Source\nThe firm that makes Kume 34 | Quillon Works | the file of 4 May 2033\n"
-    "The number of people employed by Quillon Works | 412 | an unconfirmed report of 1 June 2034\n"
-    "The number of people employed by Quillon Works | 512 | a page certified on 2 June 2033\nFee notes: paid."
+    "The floor space in square metres of Quillon Works | 412 | an unconfirmed report of 1 June 2034\n"
+    "The floor space in square metres of Quillon Works | 512 | a page certified on 2 June 2033\nFee notes: paid."
 )
 
 
 @pytest.mark.parametrize("text", [ROWS, ROWS.replace("\n", " ")])
 def test_rows_of_a_table_are_read_in_lines_and_joined_as_a_memory_may_keep_them(text: str) -> None:
-    question = "Where documents disagree, something counts.\n\nHow many people does Kume 34's maker employ?"
+    question = "Where documents disagree, something counts.\n\nHow many square metres does Kume 34's maker have?"
     assert answer_by_reading([text], question) == "512"
 
 
