@@ -15,7 +15,7 @@ from dagster._core.instance.ref import InstanceRef
 from dagster._core.run_coordinator import QueuedRunCoordinator
 from dagster._utils.tags import TagConcurrencyLimitsCounter
 
-from pipelines.automation import PARTITION_TAG
+from assets.recipe.partitions import PARTITION_TAG
 from pipelines.errors import Problem
 from pipelines.home import Home, prepare_dagster_home
 from pipelines.ui.server import serve_alone

@@ -153,7 +153,7 @@ def _problems_of_tables(run: FinishedRun, path: Path, timelines: Sequence[Timeli
     try:
         memory = read_table_of_run(path, "memory.parquet", MemoryRow)
         events = read_table_of_run(path, "events.parquet", EventRow)
-        page = read_file_of_run(path, PAGE, _page_data)
+        page = read_file_of_run(path, PAGE, page_data)
     except EvaluationError as error:
         yield str(error)
         return
@@ -167,7 +167,7 @@ def _problems_of_tables(run: FinishedRun, path: Path, timelines: Sequence[Timeli
         yield f"{PAGE} tells of fresh users, and {FRESH} is missing."
 
 
-def _page_data(page: Path) -> Json:
+def page_data(page: Path) -> Json:
     """Return the data that a page draws. Raises OSError, and ValueError for a page without any."""
     block = PAGE_BLOCK.search(expect_file(page).read_text(encoding="utf-8"))
     data: object = parse_json(block[1].encode()) if block else None
