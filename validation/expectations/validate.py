@@ -1,12 +1,13 @@
 """Expectations about the columns of released tables, applied with Great Expectations.
 
-The library is imported when first needed. Suites and results are files of a project of its own, which is made anew for each
-set, and its Data Docs show them. Nothing is sent anywhere.
+The library is imported here only, when first needed: that takes two seconds and 140 MB. Suites and results are files of a
+project of its own, which is made anew for each set, and its Data Docs show them. Nothing is sent anywhere.
 """
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -89,6 +90,7 @@ class ExpectationRun:
         self._failed_and_finished: set[str] = set()
         self._columns = TableColumns(benchmark.tables, expectations)
         self._lines: dict[tuple[str, int], ColumnLine] = {}
+        self._portions = 0
 
     def add(self, records: RecordsByStage, item_id: str) -> None:
         """Take the next item; `records` by stage and item."""
@@ -105,8 +107,6 @@ class ExpectationRun:
 
     def lines(self, failures: Iterable[Failure] = ()) -> list[ColumnLine]:
         """Return a line for each expectation, once all items were added."""
-        from validation.expectations.context import open_project  # imports the library
-
         if not self._benchmark.tables:
             return []
         released = frozenset(self._failed_and_finished)
@@ -117,9 +117,9 @@ class ExpectationRun:
             if len(batch) == self._at_once:
                 self._validate()
         # Tables without rows are validated too: a set of none would otherwise have no lines.
-        if self._columns.counts.total() or not self._lines:
+        if self._columns.rows or not self._lines:
             self._validate()
-        with open_project(self._project) as context:
+        with _open_project(self._project) as context:
             context.build_data_docs()
         # Statements name the number of items, which is only known now.
         suites = self._expectations.suites(self._benchmark, self._recipe, items=self._items)
@@ -135,8 +135,9 @@ class ExpectationRun:
         suites = self._expectations.suites(self._benchmark, self._recipe, items=self._waiting)
         self._items += self._waiting
         self._waiting = 0
+        self._portions += 1
         # Results of an earlier report would stand beside those of this one.
-        if not self._lines:
+        if self._portions == 1:
             shutil.rmtree(self._project, ignore_errors=True)
         counts = Counter[str]()
         for line in validate_columns(columns, suites, self._benchmark.tables, project=self._project):
@@ -152,6 +153,10 @@ class TableColumns:
         self.tables: dict[str, dict[str, list[Any]]] = {name: {} for name in tables}
         self.counts = Counter[str]()
         self._expectations = expectations
+
+    @property
+    def rows(self) -> int:
+        return self.counts.total()
 
     def add(self, tables: Tables, *, released: frozenset[str]) -> None:
         """Add rows that refer to each other."""
@@ -180,13 +185,11 @@ def _derive_columns(derive: DerivedColumns, table: str, row: Record) -> Mapping[
 
 def validate_columns(columns: TableColumns, suites: Suites, tables: Mapping[str, Table], *, project: Path) -> list[ColumnLine]:
     """Validate one table after the other and free each, because validating copies it."""
-    from validation.expectations.context import open_project  # imports the library
-
     lines: list[ColumnLine] = []
     for path, content in project_files(suites).items():
         (project / path).parent.mkdir(parents=True, exist_ok=True)
         (project / path).write_bytes(content)
-    with open_project(project) as context:
+    with _open_project(project) as context:
         for name, expectations in suites.items():
             values = columns.tables.pop(name)
             if columns.counts[name]:
@@ -194,6 +197,19 @@ def validate_columns(columns: TableColumns, suites: Suites, tables: Mapping[str,
             else:
                 lines.extend(map(partial(_line_of_no_rows, name), expectations))
     return lines
+
+
+@contextmanager
+def _open_project(project: Path) -> Generator[Any, None, None]:
+    import great_expectations
+    from great_expectations.data_context.data_context.context_factory import set_context
+
+    # Its annotations are only partly known to type checkers.
+    gx: Any = great_expectations
+    try:
+        yield gx.get_context(mode="file", context_root_dir=str(project))
+    finally:
+        set_context(None)  # otherwise context and tables stay in memory until the next one comes
 
 
 def _table_lines(
