@@ -158,7 +158,8 @@ class TeamWorld(FactWorld):
         for statement in (*about, *plan.statements):
             # Of a patch the function would hint at what the note leaves out: its edit, and the call that it breaks.
             named = [name for name in (statement.subject, statement.value) if name not in self.code.patches]
-            function = next((self.code.function_of(name) for name in named if self.code.function_of(name)), "")
+            functions = [self.code.function_of(name) for name in named]
+            function = next((spoken_name for spoken_name in functions if spoken_name), "")
             if function:
                 words = source_words(self._sources, self.code.functions[function])
                 code = {"function": f"`{function}`", "signature": words.signature, "docstring": words.doc}
