@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx2
+import openai
 
 from assets.amemgym.pipeline import STAGES
 from assets.engine.ports import RunContext, SnapshotRef
@@ -74,13 +74,19 @@ def recipe(transport: Transport) -> AMemGymRecipe:
 
 
 def jobs_at(url: str) -> list[dict[str, Any]]:
-    return httpx2.get(f"{url}/batches?limit=100", timeout=LONG).json()["data"]
+    """Every job the provider was sent, as it tells them."""
+    return [job.model_dump() for job in _patient(url).batches.list(limit=100).data]
 
 
 def lines_at(url: str) -> list[str]:
     """The ids of all lines of all jobs that the provider was ever sent."""
-    files = [httpx2.get(f"{url}/files/{job['input_file_id']}/content", timeout=LONG).text for job in jobs_at(url)]
+    files = [_patient(url).files.content(job["input_file_id"]).text for job in jobs_at(url)]
     return [row.partition('"custom_id":"')[2].partition('"')[0] for content in files for row in content.splitlines()]
+
+
+def _patient(url: str) -> openai.OpenAI:
+    """A client that asks again: a provider's faults strike the test's own look too."""
+    return openai.OpenAI(base_url=url, api_key="any", timeout=5, max_retries=30)
 
 
 if __name__ == "__main__":
