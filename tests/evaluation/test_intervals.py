@@ -6,9 +6,9 @@ import pytest
 from assets.records.estimate import Estimate, interval_note
 from assets.reporting.intervals import Tallies, quotient, share
 from assets.reporting.statistic import UserShare
-from pipelines.experiments.scoring.calibration import Shape, calibrate
 from pipelines.experiments.scoring.paired import Paired, compare_paired, correct_p_values
 from pipelines.experiments.scoring.ranking import alike_groups
+from tests.evaluation.simulated_runs import Shape, calibrate
 
 OVERALL = share("right", "scored")
 

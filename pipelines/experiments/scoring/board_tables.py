@@ -13,11 +13,9 @@ from pipelines.evaluation.report.markdown import section_text
 from pipelines.evaluation.report.numbers import format_estimate, format_number, headed_table, metric_label
 from pipelines.evaluation.report.sections import Block, ReportSection, ReportTable
 from pipelines.evaluation.spending import MemoryCall
-from pipelines.experiments.scoring.calibration import calibration_section
 from pipelines.experiments.scoring.ranking import (
     COSTS,
     COSTS_NOTE,
-    best_first,
     board_notes,
     cost_cells,
     rank_runs,
@@ -108,9 +106,6 @@ def board_sections(runs: Sequence[FinishedRun]) -> list[ReportSection]:
         sections += own.board_sections({name: results.own for name, results in named.items()})
     if any(results.arms for results in named.values()):
         sections.append(arms_board({name: results.arms for name, results in named.items()}))
-    calibration = calibration_section(best_first(runs))
-    if calibration:
-        sections.append(calibration)
     repeated = repetitions(runs)
     if repeated:
         add("repetitions", REPETITIONS_TITLE, repetitions_table(repeated))

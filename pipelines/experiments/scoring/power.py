@@ -1,7 +1,7 @@
 """What a gate can find, from two runs of the unchanged memory: how many answers flip between them, and how users differ beyond.
 
-It is the power of the gate's own one-sided t test, by the noncentral t distribution; `calibration.py` holds it against
-simulated runs.
+It is the power of the gate's own one-sided t test, by the noncentral t distribution; `tests/evaluation/simulated_runs.py` holds
+it against simulated runs.
 """
 
 from dataclasses import dataclass

@@ -23,26 +23,13 @@ class Repetitions:
     passed_all: Sequence[Estimate]
 
 
-def repeated_plans(runs: Sequence[FinishedRun]) -> list[list[FinishedRun]]:
-    """Return the attempts of each plan with two or more among the runs, in the order of the runs."""
+def repetitions(runs: Sequence[FinishedRun]) -> list[Repetitions]:
+    """Return pass^k for each plan with two attempts or more among the runs, in the order of the runs."""
     plans: dict[str, list[FinishedRun]] = {}
     for run in runs:
         plan = run.manifest.model_dump(mode="json", exclude={"run_id", "attempt"})
         plans.setdefault(canonical_digest(plan), []).append(run)
-    return [attempts for attempts in plans.values() if len(attempts) > 1]
-
-
-def repetitions(runs: Sequence[FinishedRun]) -> list[Repetitions]:
-    """Return pass^k for each plan with two attempts or more among the runs."""
-    return list(map(_repetitions, repeated_plans(runs)))
-
-
-def flips_between(attempts: Sequence[FinishedRun]) -> float:
-    """Return the share of questions on which the first two attempts of a plan differ in being right."""
-    first, second = (
-        {row.question_key: row.status == "right" for row in run.answers if row.kind == "question"} for run in attempts[:2]
-    )
-    return sum(right != second.get(question) for question, right in first.items()) / max(1, len(first))
+    return [_repetitions(attempts) for attempts in plans.values() if len(attempts) > 1]
 
 
 def _repetitions(attempts: Sequence[FinishedRun]) -> Repetitions:
@@ -68,7 +55,7 @@ def repetitions_table(found: Sequence[Repetitions]) -> ReportTable:
     """Return a line for each plan."""
     most = max(len(repeated.passed_all) for repeated in found)
     rows = list[list[str]]()
-    for one in found:
-        cells = list(map(format_estimate, one.passed_all))
-        rows.append([one.memory, *cells, *["-"] * (most - len(cells))])
+    for repeated in found:
+        cells = list(map(format_estimate, repeated.passed_all))
+        rows.append([repeated.memory, *cells, *["-"] * (most - len(cells))])
     return ReportTable(["memory system", *(f"k = {k}" for k in range(1, most + 1))], rows)

@@ -9,22 +9,13 @@ from itertools import combinations
 
 import numpy as np
 
-from assets.records.estimate import FEWEST_USERS
 from assets.reporting.intervals import Array, Tallies, metric_difference, share
-from assets.reporting.plurals import counted
 from assets.reporting.statistic import Statistic
-from pipelines.evaluation.folder import FinishedRun
-from pipelines.evaluation.report.numbers import format_number
-from pipelines.evaluation.report.sections import ReportSection, ReportTable
 from pipelines.experiments.scoring.gate import Verdict, one_sided, verdict_of
 from pipelines.experiments.scoring.paired import told_apart
 from pipelines.experiments.scoring.power import Power, spread_beyond_flips
-from pipelines.experiments.scoring.repetitions import flips_between, repeated_plans
 
 SETS = 400  # simulated, so that a share is sure to some .02
-MOST_ANSWERS = 1_000_000  # of one run in all sets, which take some 8 MB
-FLIPS = 0.1  # taken where no plan has two attempts
-LOSS = 0.05
 MEMORIES = 4  # that are equal, and may be told apart by chance
 
 
@@ -60,12 +51,12 @@ class Calibration:
     found: float
 
 
-def calibrate(shape: Shape, *, loss: float, sets: int = SETS, seed: int) -> Calibration:
-    """Simulate so many sets of runs of four equal memories and of one that has lost `loss`. Needs six users."""
-    runs = simulate_runs(shape, [0.0] * MEMORIES + [loss], sets=sets, seed=seed)
+def calibrate(shape: Shape, *, loss: float, seed: int) -> Calibration:
+    """Simulate sets of runs of four equal memories and of one that has lost `loss`. Needs six users."""
+    runs = simulate_runs(shape, [0.0] * MEMORIES + [loss], sets=SETS, seed=seed)
     counts = {str(number): run.sum(axis=2) for number, run in enumerate(runs)}
     counts["before"] = (counts["0"] + counts["1"]) / 2
-    counts["asked"] = np.full((shape.users, sets), float(shape.questions))
+    counts["asked"] = np.full((shape.users, SETS), float(shape.questions))
     tallies = Tallies(tuple(map(str, range(shape.users))), counts)
 
     def difference(after: str, before: str) -> tuple[Statistic, ...]:
@@ -90,10 +81,10 @@ def calibrate(shape: Shape, *, loss: float, sets: int = SETS, seed: int) -> Cali
     return Calibration(
         covered=float(np.mean(covered)),
         told_apart=float(np.mean(apart)),
-        alarms=unchanged.count("worse") / sets,
-        cleared=lost.count("no worse") / sets,
+        alarms=unchanged.count("worse") / SETS,
+        cleared=lost.count("no worse") / SETS,
         said=float(np.mean(said)),
-        found=lost.count("worse") / sets,
+        found=lost.count("worse") / SETS,
     )
 
 
@@ -125,43 +116,3 @@ def _power_said(shape: Shape, loss: float, right: float, flips: float, between: 
     spread = spread_beyond_flips(between.variance, flips, users=shape.users, questions=shape.questions)
     power = Power(shape.users, shape.questions, right, flips, spread)
     return float(power.finds(loss, np.array(float(shape.users)), np.array(float(shape.questions))))
-
-
-def shape_of(run: FinishedRun, *, flips: float) -> Shape:
-    """Return the shape of a run."""
-    by_user: dict[str, list[bool]] = {}
-    for row in run.answers:
-        if row.kind == "question":
-            by_user.setdefault(row.user_id, []).append(row.status == "right")
-    shares = np.array([np.mean(answers) for answers in by_user.values()])
-    questions = max(1, round(sum(map(len, by_user.values())) / len(by_user)))
-    right = float(shares.mean().clip(0.05, 0.95))
-    by_chance = right * (1 - right)
-    spread = max(0.0, float(shares.var(ddof=1)) - by_chance / questions) ** 0.5
-    return Shape(len(by_user), questions, right, min(spread, 0.9 * by_chance**0.5), flips)
-
-
-def calibration_section(runs: Sequence[FinishedRun]) -> ReportSection | None:
-    """Return what the users of the first run can show, by simulation of its shape; None for too few users."""
-    manifest = runs[0].manifest
-    if len(manifest.users) < FEWEST_USERS:
-        return None
-    flips = [flips_between(attempts) for attempts in repeated_plans(runs)]
-    shape = shape_of(runs[0], flips=max(flips, default=FLIPS))
-    sets = min(SETS, max(1, MOST_ANSWERS // (shape.users * shape.questions)))
-    found = calibrate(shape, loss=LOSS, sets=sets, seed=manifest.seed)
-    note = (
-        f"{sets} sets of runs were simulated: {counted(shape.users, manifest.noun)} with {shape.questions} questions each, "
-        f"{shape.right:.2f} right with a standard deviation of {shape.spread:.2f} over {manifest.noun}s, after "
-        f"{manifest.run_id}; {shape.flips:.2f} of the answers flip between two runs "
-        f"({'as seen here' if flips else 'no plan was repeated here'})."
-    )
-    figures = {
-        "a 95 % interval holds the truth": (".95", found.covered),
-        f"some of {MEMORIES} equal memories are told apart": (".05 at most", found.told_apart),
-        "a gate calls an unchanged memory worse": (".05 at most", found.alarms),
-        f"a gate calls a memory no worse by {LOSS:g} that lost {LOSS:g}": (".05 at most", found.cleared),
-        f"a gate calls a memory worse that lost {LOSS:g}": (format_number(found.said, digits=2), found.found),
-    }
-    rows = [[what, promised, format_number(seen, digits=2)] for what, (promised, seen) in figures.items()]
-    return ReportSection("calibration", "What these users can show", [note, ReportTable(["", "promised", "simulated"], rows)])
