@@ -1,7 +1,7 @@
 """The words for months, weekdays, seasons and holidays of each language, and those that say which time of them is meant."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # Spelled out, because calendar.month_name and strftime follow the locale, and texts are the same on every machine.
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
@@ -12,21 +12,21 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 class CalendarWords:
     """Patterns of one language: `months` from January, `weekdays` from Monday and `seasons` from spring, between spaces.
 
-    `holidays`: by name in `calendar_faults.HOLIDAYS`. `open`: words of a clause that looks ahead, tells of a habit, or means an
-    earlier year. `past`: words of a clause that tells what happened; without them every clause does. `at`: words after which a
-    month, season or holiday says when something was; without them it always does. `this`: "this" before a season.
+    `open`: words of a clause that looks ahead, tells of a habit, or means an earlier year. `past`: words of a clause that tells
+    what happened; without them every clause does. `at`: words after which a month, season or holiday says when something was;
+    without them it always does. `this`: "this" before a season. `holidays`: by name in `calendar_faults.HOLIDAYS`, in English.
     """
 
     months: str
     weekdays: str
     seasons: str
-    holidays: Mapping[str, str]  # name in `HOLIDAYS` to pattern
     open: str
     past: str = ""
     at: str = ""
     this: str = ""
     today: str = ""
     spaced: bool = True  # words stand between spaces
+    holidays: Mapping[str, str] = field(default_factory=dict[str, str])  # name in `HOLIDAYS` to pattern
 
 
 def _single_months(sign: str) -> str:
@@ -45,7 +45,7 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         " ".join(MONTHS),
         "Mondays? Tuesdays? Wednesdays? Thursdays? Fridays? Saturdays? Sundays?",
         "spring summer (?:fall|autumn) winter",
-        {
+        holidays={
             "new_year": "New[ ]Year(?:'s)?(?:[ ](?:Day|Eve))?",
             "valentine": "Valentine's(?:[ ]Day)?",
             "easter": "Easter",
@@ -71,13 +71,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         "Januar|Jänner Februar|Feber März April Mai Juni Juli August September Oktober November Dezember",
         "Montags? Dienstags? Mittwochs? Donnerstags? Freitags? (?:Samstag|Sonnabend)s? Sonntags?",
         "Frühling|Frühjahr Sommer Herbst Winter",
-        {
-            "new_year": "Neujahr|Silvester",
-            "easter": "Ostern",
-            "may_1": "(?:1\\.|ersten)[ ]Mai",
-            "unity": "Tag[ ]der[ ](?:Deutschen[ ])?Einheit",
-            "christmas": "Weihnachten|Heiligabend|Heilig(?:em|en)[ ]Abend",
-        },
         open=r"werd\w+|wird|wirst|will|wollen|möcht\w+|soll\w*|kann|können|plan\w*|hoff\w+|nächst\w+|kommend\w+|bis|vor|wenn|"
         r"falls|jed\w+|immer|meist\w*|oft|gewöhnlich|letzt\w+|vorig\w+|vergangen\w+|vorjahr|jahr\w*|früher|einmal|als kind",
         past=r"seit\w*|hat|habe|haben|hatte\w*|war\w*|wurde\w*|bin|ist|ge\w{2,}[tn]|\w{3,}te[nt]?",
@@ -88,12 +81,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         "enero febrero marzo abril mayo junio julio agosto sep?tiembre octubre noviembre diciembre",
         "lunes martes miércoles jueves viernes sábados? domingos?",
         "primavera verano otoño invierno",
-        {
-            "new_year": "Año[ ]Nuevo|Nochevieja",
-            "epiphany": "(?:día[ ]de[ ])?Reyes",
-            "easter": "Semana[ ]Santa|Pascua",
-            "christmas": "Navidad|Nochebuena",
-        },
         open=r"voy|vamos|va a|van a|quier\w+|queremos|quisiera|plane\w+|esper\w+|próxim\w+|que viene|hasta|antes|si|cuando|"
         r"cada|siempre|suel\w+|pued\w+|podría|pasad[oa]|anterior|años?|hace|de niñ[oa]|\w+(?:ré|rá|remos|rán|ría)",
         past=r"desde|he|ha|hemos|han|había|fue|fueron|era|estaba|tuv\w+|hic\w+|\w{2,}(?:ó|é|aron|ieron|amos|imos|aba|ía)",
@@ -104,12 +91,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
         "lundis? mardis? mercredis? jeudis? vendredis? samedis? dimanches?",
         "printemps été automne hiver",
-        {
-            "new_year": "(?:jour[ ]de[ ]l'An|Nouvel[ ]An|Saint-Sylvestre)",
-            "easter": "Pâques",
-            "july_14": "(?:14|quatorze)[ ]juillet",
-            "christmas": "Noël",
-        },
         open=r"vais|va|allons|vont|veux|voudrais|aimerais|prévoi\w+|prévu\w*|espèr\w+|prochain\w*|jusqu\w*|avant|si|quand|"
         r"chaque|tous les|toujours|souvent|peu[xt]|pourrais|dernier|dernière|passée?|précédent\w*|ans?|année\w*|enfant|"
         r"\w{2,}(?:rai|ras|ra|rons|ront|rait)",
@@ -122,13 +103,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
         "lunedì martedì mercoledì giovedì venerdì sabat[oi] domenic[ah]e?",
         "primavera estate autunno inverno",
-        {
-            "new_year": "Capodanno|San[ ]Silvestro",
-            "epiphany": "Befana|Epifania",
-            "easter": "Pasqua",
-            "ferragosto": "Ferragosto",
-            "christmas": "Natale",
-        },
         open=r"vogli\w+|vorrei|pens\w+ di|spero|prossim\w+|fino|prima|se|quando|ogni|sempre|di solito|poss\w+|potrei|scors[oa]|"
         r"passat[oa]|precedent\w+|ann[oi]|fa|da bambin[oa]|\w{3,}(?:rò|rai|rà|remo|rete|ranno|rebbe|rei)",
         past=r"da|ho|ha|abbiamo|hanno|sono|è|siamo|era|erano|aveva|\w{2,}(?:avo|ava|evo|eva|ivo|iva|ò)",
@@ -140,11 +114,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         "segundas?(?:-feiras?)? terças?(?:-feiras?)? quartas?(?:-feiras?)? quintas?(?:-feiras?)? sextas?(?:-feiras?)? "
         "sábados? domingos?",
         "primavera verão outono inverno",
-        {
-            "new_year": "Ano[ ]Novo|Réveillon",
-            "easter": "Páscoa",
-            "christmas": "Natal",
-        },
         open=r"vou|vai|vamos|vão|quer\w*|gostaria|plane\w+|esper\w+|próxim\w+|que vem|até|antes|se|quando|cada|todo\w*|toda\w*|"
         r"sempre|costum\w+|poss\w+|poderia|passad[oa]|anterior|anos?|há|criança|\w{3,}(?:rei|rá|remos|rão|ria)",
         past=r"desde|tinha|foi|foram|era|estava|tive\w*|fiz|fez|fui|\w{2,}(?:ei|ou|eu|iu|aram|eram|iram|ava|ia)",
@@ -155,13 +124,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         "januari februari maart april mei juni juli augustus september oktober november december",
         "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
         "lente|voorjaar zomer herfst|najaar winter",
-        {
-            "new_year": "Nieuwjaar|Oud[ ]en[ ]Nieuw",
-            "easter": "Pasen",
-            "kings_day": "Koningsdag",
-            "sinterklaas": "Sinterklaas",
-            "christmas": "Kerst(?:mis)?",
-        },
         open=r"zal|zullen|ga|gaat|gaan|wil|willen|zou|plan\w*|hoop|hopen|volgend\w*|komend\w*|tot|voor|als|wanneer|elk\w*|ieder\w*|"
         r"altijd|meestal|vaak|kan|kunnen|vorig\w*|afgelopen|jaar|jaren|geleden|als kind",
         past=r"sinds|heb|heeft|hebben|had|hadden|was|waren|werd\w*|ben|is|ge\w{2,}[dtn]|\w{3,}(?:te|de|ten|den)",
@@ -173,12 +135,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         "ноябр[ьяе] декабр[ьяе]",
         "понедельник[аеу]? вторник[аеу]? сред[ауые] четверг[аеу]? пятниц[ауые] суббот[ауые] воскресень[еяю]",
         "весн[аойеуы]+ лет[оаеом]+ осень[юи]? зим[аойеуы]+",
-        {
-            "new_year": "Нов(?:ый|ого|ым|ом)[ ]год[ауом]*",
-            "orthodox_christmas": "Рождеств[оаеу]",
-            "march_8": "8[ ]марта|восьмо(?:е|го)[ ]марта",
-            "may_9": "9[ ]мая|Дн(?:ь|я|ём)[ ]Победы",
-        },
         open=r"буд\w+|хочу|хотим|хотел\w* бы|планир\w+|надею\w*|следующ\w+|предстоящ\w+|до|перед|если|когда|кажд\w+|всегда|"
         r"обычно|часто|мож\w+|прошл\w+|год\w*|лет|назад|в детстве",
         past=r"с|был[аио]?|\w{2,}(?:л|ла|ло|ли|лся|лась|лось|лись)",
@@ -191,7 +147,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         "(?:11|十一)月 (?:12|十二)月",
         "(?:星期|周)一 (?:星期|周)二 (?:星期|周)三 (?:星期|周)四 (?:星期|周)五 (?:星期|周)六 (?:星期|周)[日天]",
         "春天|春季 夏天|夏季 秋天|秋季 冬天|冬季",
-        {"new_year": "元旦", "national_day": "国庆", "may_1": "五一", "christmas": "圣诞"},
         open="将|会|要|想|打算|计划|希望|下|到|之前|如果|每|总|常|可以|去年|前年|年前|以前|小时候|\\d{4}年",
         past="了|过|自从|以来|已经",
         this="今年|这个",
@@ -202,7 +157,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         f"{_single_months('月')} 10月 11月 12月",
         "月曜 火曜 水曜 木曜 金曜 土曜 日曜",
         "春 夏 秋 冬",
-        {"new_year": "元日|お正月", "golden_week": "ゴールデンウィーク", "obon": "お盆", "christmas": "クリスマス"},
         open="予定|つもり|たい|来|まで|前|なら|たら|毎|いつも|よく|去年|昨年|年前|昔|子供の頃|だろう|でしょう|\\d{4}年",
         past="た[。、]?(?:$|[とらのがけし]|こと|ん)|ました|でした|だった|以来|からずっと",
         this="今年の|この",
@@ -213,7 +167,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         f"{_single_months('월')} 10월 11월 12월",
         "월요일 화요일 수요일 목요일 금요일 토요일 일요일",
         "봄 여름 가을 겨울",
-        {"new_year": "새해|신정", "liberation_day": "광복절", "christmas": "크리스마스|성탄절"},
         open="예정|계획|싶|다음|까지|전에|면|마다|항상|보통|자주|작년|지난|년 전|옛날|어릴|겠|ㄹ 거|을 거|\\d{4}년",
         past=f"[{_past_syllables()}]|부터",
         this="올|이번",
@@ -224,12 +177,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         "जनवरी फ़?फरवरी|फ़रवरी मार्च अप्रैल मई जून जुलाई अगस्त सितंबर|सितम्बर अक्टूबर|अक्तूबर नवंबर|नवम्बर दिसंबर|दिसम्बर",
         "सोमवार मंगलवार बुधवार गुरुवार|बृहस्पतिवार शुक्रवार शनिवार रविवार",
         "वसंत|बसंत गर्मियों|गर्मी पतझड़ सर्दियों|सर्दी",
-        {
-            "new_year": "नए साल|नया साल",
-            "republic_day": "गणतंत्र दिवस",
-            "independence_day_in": "स्वतंत्रता दिवस",
-            "christmas": "क्रिसमस",
-        },
         open="[ूेो]ंगे|ूँगा|ूँगी|ेगा|ेगी|ेंगे|चाहत|योजना|अगल|तक|पहले|अगर|जब|हर|हमेशा|अक्सर|सकत|पिछल|साल|बचपन",
         past="था|थी|थे|गया|गई|गए|हुआ|हुई|किया|लिया|दिया|से",
         this="इस",
@@ -240,7 +187,6 @@ CALENDAR_WORDS: Mapping[str, CalendarWords] = {
         "يناير فبراير مارس أبريل|إبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر",
         "الاثنين|الإثنين الثلاثاء الأربعاء الخميس الجمعة السبت الأحد",
         "الربيع الصيف الخريف الشتاء",
-        {"new_year": "رأس السنة", "christmas": "عيد الميلاد"},
         open="سوف|سأ|سن|سي|ست|أريد|أود|أخطط|آمل|القادم|المقبل|حتى|قبل|إذا|عندما|كل|دائما|دائمًا|عادة|غالبا|الماضي|السنة|"
         "العام|أعوام|سنوات|طفول",
         this="هذا",
