@@ -25,7 +25,7 @@ from dataset_card.hub.publish import Published, Publisher
 from dataset_card.release.content import ReleaseFormat
 from dataset_card.release.loadable import header_problems, read_configurations
 from dataset_card.release.manifest import CARD, ManifestError, ReleaseError, read_manifest
-from dataset_card.release.verify import verify_release
+from dataset_card.release.verify import remedy, verify_release
 from dataset_card.release_store.folder import ReleaseWriter
 from dataset_card.release_store.store import ReleaseStore, find_release
 
@@ -140,6 +140,8 @@ def release_checks(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
             problems = verify_release(folder)
         files = [path for path in folder.rglob("*") if path.is_file()]
         looked_at = {"release": folder.name, "files": len(files), "bytes": sum([path.stat().st_size for path in files])}
+        if problems:
+            problems[0] += f" {remedy(folder)}"
         return _result(problems, success=f"All files of {folder.name} are as the manifest says.", looked_at=looked_at)
 
     @dg.asset_check(

@@ -31,7 +31,7 @@ from dataset_card.hub.repo_tree import RepositoryTree
 from dataset_card.release.content import ReleaseFormat, count_problems
 from dataset_card.release.loadable import configuration_problems
 from dataset_card.release.manifest import CARD, LICENSE, REPORT, Manifest, ManifestError, read_manifest, read_recipe_fields
-from dataset_card.release.verify import verify_release
+from dataset_card.release.verify import remedy, verify_release
 from dataset_card.release.versions import numbers, smallest_after
 
 FormatOf = Callable[[Path], ReleaseFormat]
@@ -279,7 +279,7 @@ def _checked_manifest(folder: Path) -> Manifest:
     problems = verify_release(folder)
     if problems:
         rest = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise UnfitRelease(f"The release in {folder} is not whole: {problems[0].rstrip('.')}{rest}; make it again.")
+        raise UnfitRelease(f"The release in {folder} is not whole: {problems[0].rstrip('.')}{rest}. {remedy(folder)}")
     try:
         manifest = read_manifest(folder)
     except ManifestError as error:

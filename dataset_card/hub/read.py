@@ -28,7 +28,7 @@ from dataset_card.hub.port import Hub, LocalFile
 from dataset_card.hub.tag_registry import TagEntry, TagRegistry, missing_tag, moved_tag
 from dataset_card.release.loadable import matches, read_configurations
 from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestError, read_manifest
-from dataset_card.release.verify import verify_release
+from dataset_card.release.verify import remedy, verify_release
 from dataset_card.release.versions import ON_THE_HUB, VARIANT
 
 # Beside the variants; no variant begins with a dot.
@@ -106,7 +106,7 @@ class ReleaseReader:
             raise BadRelease(f"{source} is no release: give a folder with a {MANIFEST}, or OWNER/NAME@TAG.")
         problems = verify_release(folder)
         if problems:
-            raise BadRelease(f"The release in {folder} is not whole: {problems[0]}")
+            raise BadRelease(f"The release in {folder} is not whole: {problems[0]} {remedy(folder)}")
         release = ReadRelease(folder, read_manifest(folder))
         _check_digest(release, expected.digest)
         return release

@@ -13,6 +13,7 @@ from assets.reporting.plurals import counted, is_or_are
 from dataset_card.card.paths import expectations_path
 from dataset_card.release.digests import RowDigest, file_sha256, with_sorted_keys
 from dataset_card.release.manifest import MANIFEST, Manifest, ManifestError, ManifestFile, read_manifest
+from dataset_card.release.versions import released_versions
 from dataset_card.release.writers import array_items
 
 MOST_NAMED = 5  # files in one sentence
@@ -41,6 +42,14 @@ def verify_release(folder: Path, *, every_digest: bool = False) -> list[str]:
         else:
             missing.append(file.path)
     return [*problems, *_of_all(missing, "missing"), *_of_all(_extra(folder, manifest), "not in the manifest")]
+
+
+def remedy(folder: Path) -> str:
+    """Return what to do about a release with problems. Only the newest in a variant's folder can be made again."""
+    again = ""
+    if released_versions(folder.parent)[-1:] == [folder.name]:
+        again = f", or move {folder} away and make it again with: amemgym release {folder.parent.name}"
+    return f"Put back an unchanged copy{again}."
 
 
 def _of_all(names: Sequence[str], what: str) -> list[str]:

@@ -28,13 +28,14 @@ from dataset_card.hub.layout import checked_repo
 from dataset_card.hub.read import Expected, published_scores, repository_problems
 from dataset_card.release.derived import examine_contents
 from dataset_card.release.manifest import CARD, MANIFEST, RECIPE, ManifestError, ReleaseError, read_manifest, read_recipe_fields
+from dataset_card.release.verify import remedy
 from dataset_card.release.versions import VARIANT, is_version
 from pipelines.benchmarks import BENCHMARKS, benchmark_of, format_of
 from pipelines.cli.options import json_option, option, options_of
 from pipelines.cli.recipe import recipe_in_file, write_recipe
 from pipelines.cli.terminal import print_json, stdout_console
 from pipelines.errors import Problem, StoreError
-from pipelines.evaluation.folder import read_run, run_folder_of, runs_folder
+from pipelines.evaluation.folder import read_run, run_folder_of, runs_folder, runs_there
 from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.verifying.again import NOT_ASKED, ask_again
 from pipelines.evaluation.verifying.verdict import verify_run
@@ -102,17 +103,20 @@ def verify(
     is_address = "://" in source
     shown = public_address(source) if is_address else source
     repo, at, revision = source.partition("@")
+    cure = ""
     with release_errors():
         if tag or (at and "/" in repo and not is_address and not Path(source).exists()):
             problems = _repository_problems(repo, tag=tag or revision, variant=variant, endpoint=endpoint)
         else:
-            problems = _folder_problems(source, version=version)
+            folder = _release_named(source, version=version)
+            problems = _folder_problems(folder)
+            cure = f" {remedy(folder)}"
     if as_json:
         print_json({"source": shown, "problems": problems})
     else:
         print(*problems, sep="\n", end="\n" if problems else "")
     if problems:
-        raise Problem(f"{shown} is not as it was released: {counted(len(problems), 'problem')}.")
+        raise Problem(f"{shown} is not as it was released: {counted(len(problems), 'problem')}.{cure}")
 
 
 def _verify_run(path: Path, *, data: str, again: float, as_json: bool) -> None:
@@ -154,13 +158,22 @@ def _verify_run(path: Path, *, data: str, again: float, as_json: bool) -> None:
         raise Problem("What there is of the run is as it was made. Give the same evaluate command again to finish it.")
 
 
-def _folder_problems(source: str, *, version: str) -> list[str]:
+def _release_named(source: str, *, version: str) -> Path:
     # A folder whose manifest is lost is reported as a problem, not as a wrong argument.
     folder = Path(source)
     if not folder.is_dir():
-        folder = stored_release(source, release_store=open_release_store(home()), version=version, fresh=True)
+        try:
+            folder = stored_release(source, release_store=open_release_store(home()), version=version, fresh=True)
+        except ReleaseError as error:
+            if "/" in source or (home().releases / source.partition("@")[0]).is_dir():
+                raise
+            raise ReleaseError(f"{error} {runs_there(source, runs_folder(home()))}") from error
     if not ((folder / MANIFEST).exists() or (folder / RECIPE).exists() or (folder / CARD).exists()):
         raise Problem(f"{source} is a folder, but no release: it has neither {MANIFEST} nor {RECIPE}. Name a release's folder.")
+    return folder
+
+
+def _folder_problems(folder: Path) -> list[str]:
     problems = examine_contents(folder, format_of=format_of)
     if not problems:
         manifest = read_manifest(folder)

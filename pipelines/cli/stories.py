@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pkgutil import resolve_name
 
 from assets.engine.provenance import Provenance
-from assets.recipe.loading import load_recipe
+from assets.recipe.loading import load_recipe, variants
 from assets.records.base import ItemRecord
 from assets.records.problems import nearest_first
 from pipelines.benchmarks import entry_of
@@ -18,18 +18,28 @@ from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 def finished_items(variant: str) -> list[ItemRecord]:
     """Return the finished items of a variant's latest snapshots, in order. Raises Problem if there are none."""
-    benchmark = entry_of(load_recipe(variant)).benchmark
-    final = benchmark.final
-    values = open_asset_values(home())
+    final = entry_of(load_recipe(variant)).benchmark.final
     snapshots = ParquetSnapshots(snapshot_files(home()))
     items: list[ItemRecord] = []
-    for unit in benchmark.partitions.units[variant]:
-        value = values.find(final.name, unit)
-        if isinstance(value, Provenance):
-            items.extend(snapshots.read(value.snapshots[unit][final.name], final.name, record=final.record).values())
+    for unit, value in _finished_units(variant).items():
+        items.extend(snapshots.read(value.snapshots[unit][final.name], final.name, record=final.record).values())
     if not items:
-        raise Problem(f"Nothing of {variant!r} is finished yet; make it with: amemgym generate {variant}")
+        made = ", ".join(filter(_finished_units, variants()))
+        another = f", or name with --variant what is finished: {made}" if made else ""
+        raise Problem(f"Nothing of {variant!r} is finished yet; make it with: amemgym generate {variant}{another}")
     return items
+
+
+def _finished_units(variant: str) -> dict[str, Provenance]:
+    """Return what the last stage made of each work unit that it finished."""
+    benchmark = entry_of(load_recipe(variant)).benchmark
+    values = open_asset_values(home())
+    finished: dict[str, Provenance] = {}
+    for unit in benchmark.partitions.units[variant]:
+        value = values.find(benchmark.final.name, unit)
+        if isinstance(value, Provenance):
+            finished[unit] = value
+    return finished
 
 
 def print_item(item: str, *, variant: str, brief: bool = False) -> None:

@@ -41,6 +41,7 @@ FRESH = "fresh.json"
 REPORT = "report.md"
 PAGE = "report.html"
 CODE = "code"  # folder of the memory's own code, where it is not ours
+ALONE = "alone"  # folder of the runs whose answers are the same for every memory
 VERIFICATION = "verification.json"
 # Counts are kept by user and period: no run has far more of these than answers.
 COUNTED_ANYWAY = 100_000
@@ -277,7 +278,8 @@ def run_folder_of(source: str, *, home: Home) -> Path | None:
 
 def _runs_named(name: str, runs: Path) -> list[Path]:
     """Return what names of finished runs, else of others: an evaluation that failed or was stopped is not offered first."""
-    return _find_named(name, _folders_with(RESULTS, runs)) or _find_named(name, _folders_with(MANIFEST, runs))
+    named = _find_named(name, _folders_with(RESULTS, runs)) or _find_named(name, _folders_with(MANIFEST, runs))
+    return named or _find_named(name, _folders_with(MANIFEST, runs / ALONE))
 
 
 def _folders_with(name: str, runs: Path) -> list[Path]:
@@ -293,7 +295,7 @@ def _find_named(name: str, folders: Sequence[Path]) -> list[Path]:
 
 def alone_folder(path: Path, alone: str) -> Path:
     """Return the folder of the run `alone`, whose answers the run in the folder `path` has among its own."""
-    return path.parent / "alone" / alone
+    return path.parent / ALONE / alone
 
 
 def find_run(name: str, *, runs: Path) -> Path:
@@ -303,9 +305,15 @@ def find_run(name: str, *, runs: Path) -> Path:
     matching = _runs_named(name, runs)
     if len(matching) == 1:
         return matching[0]
+    raise EvaluationError(runs_there(name, runs))
+
+
+def runs_there(name: str, runs: Path) -> str:
+    """Return a sentence about a name of no run, or of several: which there are."""
+    matching = _runs_named(name, runs)
     found = counted(len(matching), "run") if matching else "no run"
     known = ", ".join(path.name for path in matching or _folders_with(RESULTS, runs)) or "none"
-    raise EvaluationError(f"{name!r} names {found} in {runs}; there are {known}.")
+    return f"{name!r} names {found} in {runs}; there are {known}."
 
 
 def write_table(path: Path, rows: Sequence[Record], *, kind: type[Record]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dataset_card.release.manifest import MANIFEST, ReleaseError
-from dataset_card.release.verify import verify_release
+from dataset_card.release.verify import remedy, verify_release
 from dataset_card.release.versions import ON_THE_HUB, released_versions
 from dataset_card.release_store.store import ReleaseStore, find_release, releases_there
 from pipelines.home import home
@@ -63,5 +63,5 @@ def whole_release(
     folder = stored_release(source, release_store=release_store)
     problems = verify_release(folder)
     if problems:
-        raise ReleaseError(f"The release in {folder} is damaged or incomplete: {problems[0]} Use an unchanged copy.")
+        raise ReleaseError(f"The release in {folder} is damaged or incomplete: {problems[0]} {remedy(folder)}")
     return folder

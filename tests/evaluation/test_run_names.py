@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import EvaluationError
-from pipelines.evaluation.folder import MANIFEST, RESULTS, find_run, run_folder_of
+from pipelines.evaluation.folder import MANIFEST, RESULTS, alone_folder, find_run, run_folder_of
 from pipelines.home import Home
+from tests.support.commands import amemgym_here
 
 RUN = "demo-0.1.0-bm25-0123456789ab"
 
@@ -65,3 +66,16 @@ def test_an_evaluation_that_failed_or_was_stopped_is_not_offered(home: Home) -> 
     assert find_run(failed.name, runs=failed.parent) == run_folder_of(failed.name, home=home) == failed
     with pytest.raises(EvaluationError, match=rf"there are {RUN}\."):
         find_run("lost", runs=failed.parent)
+
+
+@pytest.mark.parametrize("name", ["demo-0.1.0-no-memory", "demo-0.1.0-no-memory-0123456789ab"])
+def test_a_run_of_what_is_the_same_for_every_memory_is_found_too(home: Home, name: str) -> None:
+    alone = alone_folder(home.root / "runs" / RUN, "demo-0.1.0-no-memory-0123456789ab")
+    alone.mkdir(parents=True)
+    (alone / MANIFEST).touch()
+    assert run_folder_of(name, home=home) == alone
+
+
+def test_a_name_of_several_runs_is_answered_with_them(of_two: Home) -> None:
+    status, output = amemgym_here(of_two.root, "verify", "demo-0.1.0")
+    assert (status, "'demo-0.1.0' names 2 runs in" in output) == (1, True), output

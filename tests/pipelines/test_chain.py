@@ -93,6 +93,8 @@ def test_show_tells_a_users_story(finished_demo: Path) -> None:
     assert status == 0, output
     assert episode.user_profile.name in output
     assert episode.questions[0].query.split()[0] in output
+    status, output = amemgym_here(finished_demo, "show", "1", "--variant", "base")
+    assert (status, "or name with --variant what is finished: demo" in output) == (1, True), output
 
 
 def test_one_user_is_made_again_and_the_other_keeps_its_bytes(demo_home: Path, finished_demo: Path) -> None:

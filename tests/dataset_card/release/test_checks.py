@@ -61,10 +61,12 @@ def test_a_whole_release_passes_both(root: Path, written: Release) -> None:
 
 
 def test_a_changed_file_is_named_and_blocks(root: Path, written: Release) -> None:
-    (root / "demo" / "0.1.0" / "LICENSE").write_text("Mine.", encoding="utf-8")
+    folder = root / "demo" / "0.1.0"
+    (folder / "LICENSE").write_text("Mine.", encoding="utf-8")
     check = checked(root, written)["files_match_manifest"]
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.ERROR)
     assert "LICENSE has 5 bytes" in str(check.description)
+    assert str(check.description).endswith(f", or move {folder} away and make it again with: amemgym release demo.")
 
 
 def test_a_check_without_a_partition_says_what_to_do(root: Path) -> None:
