@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
@@ -124,10 +124,10 @@ class Redactor:
                 self._tails += (secret[-END:],)
 
     @classmethod
-    def of_environment(cls, environ: Mapping[str, str] | None = None) -> "Redactor":
+    def of_environment(cls) -> "Redactor":
         """One for the values of variables that are named like secrets, and for what is secret in addresses and headers."""
         secrets = list[str]()
-        for name, value in (os.environ if environ is None else environ).items():
+        for name, value in os.environ.items():
             if SECRET_VARIABLES.search(name) and len(value) >= SHORT:
                 secrets.append(value)
             if "://" in value:

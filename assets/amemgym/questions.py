@@ -81,7 +81,8 @@ async def redraft_questions(
         after = tuple(redrafted.get(question.question_id, question) for question in questions)
         _check_types_agree(after, redrafted)
         check_room(len({info.info_type for question in after for info in question.required_info}), recipe)
-        check_questions_apart(question.text for question in after)
+        for first, second in near_duplicates([question.text for question in after]):
+            raise ValueError(f"Questions {first + 1} and {second + 1} share nearly all their words; ask something else.")
         for question in redrafted.values():
             for info in question.required_info:
                 check_choices(info.info_type, info.info_choices, profile=profile, recipe=recipe)
@@ -143,12 +144,6 @@ def check_room(types: int, recipe: AMemGymRecipe) -> None:
     if types * per_variable < recipe.fewest_changes * recipe.num_periods:
         needed = -(-recipe.fewest_changes * recipe.num_periods // per_variable)
         raise ValueError(f"{types} variables are too few for the changes to come; keep at least {needed} apart.")
-
-
-def check_questions_apart(texts: Iterable[str]) -> None:
-    """Raise ValueError, with a sentence for the model, where two questions of a user ask nearly the same."""
-    for first, second in near_duplicates(list(texts)):
-        raise ValueError(f"Questions {first + 1} and {second + 1} share nearly all their words; ask something else.")
 
 
 def check_choices(name: str, values: Sequence[str], *, profile: UserProfile, recipe: AMemGymRecipe) -> None:

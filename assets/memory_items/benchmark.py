@@ -6,6 +6,7 @@ the documents in turns at each length, certificates of the final bytes, and the 
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, Protocol
 
@@ -143,9 +144,7 @@ def by_acting(program: str, passes: Callable[[Any, Sequence[Fact] | None], Await
     async def certify(
         told: TaskDocuments, request: TaskQuestion, lengths: TaskLengths, *, recipe: DocumentTaskRecipe, model: LanguageModel
     ) -> TaskAblation:
-        async def ends_well(facts: Sequence[Fact] | None) -> bool:
-            return await passes(request, facts)
-
+        ends_well = partial(passes, request)
         return await certify_by_acting(request, lengths, passes=ends_well, facts=told.facts, program=program, recipe=recipe)
 
     return Certifying(

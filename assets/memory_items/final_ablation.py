@@ -131,7 +131,7 @@ def stating_document(fact: Fact, documents: Sequence[ItemDocument]) -> ItemDocum
 def uncertified_lengths(task: MemoryTask) -> Iterator[str]:
     """Yield a sentence for each way in which a length of the task is not the one that was certified."""
     conditions = required_conditions(task)
-    for sized, certified in task.certified_lengths():
+    for sized, certified in zip(task.lengths, task.certificates, strict=True):
         for problem in certificate_problems(certified, digest=certified_digest(task, sized), conditions=conditions):
             yield f"{sized.target_tokens} tokens: {problem}"
 

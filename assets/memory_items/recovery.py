@@ -1,6 +1,7 @@
 """A reader finds again what each told document states: every fact has to stand in the final text."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
@@ -23,12 +24,9 @@ async def recovered_facts(
 
     `facts`: those that each document states, document by document.
     """
-
-    async def find_facts_again(document: SourceDocument, told: Sequence[Fact]) -> list[GateRecord]:
-        return await _find_facts(document, told, recipe=recipe, model=model)
-
+    find_facts = partial(_find_facts, recipe=recipe, model=model)
     votes: list[GateRecord] = []
-    for own in await gather_all(*map(find_facts_again, documents, facts)):
+    for own in await gather_all(*map(find_facts, documents, facts)):
         votes += own
     _expect_recovered(votes)
     return tuple(votes)

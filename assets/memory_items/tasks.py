@@ -1,7 +1,6 @@
 """A task over documents on its way to a release: its turns, its lengths, its certificates, and what is released."""
 
 import hashlib
-from collections.abc import Iterator
 from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -157,7 +156,3 @@ class MemoryTask(AskedTask):
             for document in sized.documents:
                 found.setdefault(document.document_id, document)
         return tuple(found.values())
-
-    def certified_lengths(self) -> Iterator[tuple[SizedItem, Certificate]]:
-        """Each length with the certificate of its final bytes."""
-        return zip(self.lengths, self.certificates, strict=True)

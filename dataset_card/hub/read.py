@@ -1,16 +1,16 @@
 """Reading a release from the Hub or from a folder, and verifying a repository: nothing passes that is not as released."""
 
 import hashlib
-import os
 import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from assets.records.paths import PathRefused, path_inside
+from assets.whole_files import whole_file
 from dataset_card.card.header import CardError
 from dataset_card.errors import HubError, HubMissing, HubUnreachable
 from dataset_card.hub.layout import (
@@ -26,7 +26,7 @@ from dataset_card.hub.layout import (
 )
 from dataset_card.hub.port import Hub, LocalFile
 from dataset_card.hub.tag_registry import TagEntry, TagRegistry, missing_tag, moved_tag
-from dataset_card.release.loadable import matches, read_configurations
+from dataset_card.release.loadable import read_configurations, unmatched_configurations
 from dataset_card.release.manifest import CARD, MANIFEST, Manifest, ManifestError, read_manifest
 from dataset_card.release.verify import remedy, verify_release
 from dataset_card.release.versions import ON_THE_HUB, VARIANT
@@ -154,9 +154,9 @@ class ReleaseReader:
         except PathRefused as problem:
             raise BadRelease(f"The file of {source} cannot be kept here: {problem}.") from problem
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}-{os.getpid()}")
-        draft.write_bytes(content)
-        return ReadFile(draft.replace(target), commit, sha256)
+        with whole_file(target) as draft:
+            draft.write_bytes(content)
+        return ReadFile(target, commit, sha256)
 
     def _on_the_hub(self, repo: str, *, revision: str, expected: Expected) -> ReadRelease:
         hub = self._open_hub()
@@ -352,7 +352,7 @@ def published_scores(hub: Hub, repo: str, *, tag: str) -> tuple[tuple[BaselineSc
     return (), digest
 
 
-def _card_problems(card: str, *, repo: str, variant: str, tree: Iterable[str]) -> Iterator[str]:
+def _card_problems(card: str, *, repo: str, variant: str, tree: Collection[str]) -> Iterator[str]:
     """Yield a sentence for each configuration at the top that leads nowhere: the Hub and `datasets` know these alone."""
     source = f"{CARD} of {repo}"
     try:
@@ -360,10 +360,4 @@ def _card_problems(card: str, *, repo: str, variant: str, tree: Iterable[str]) -
     except CardError as error:
         yield str(error)
         return
-    if variant not in configurations:
-        yield f"{source} has no configuration {variant!r}."
-    for name, patterns in configurations.items():
-        # A configuration without patterns matches nothing either.
-        for pattern in patterns or [""]:
-            if not any(matches(path, pattern) for path in tree):
-                yield f"The configuration {name!r} in {source} asks for {pattern!r}, which matches no file."
+    yield from unmatched_configurations(configurations, tree, variant=variant, source=source)

@@ -2,13 +2,13 @@
 
 import fcntl
 import json
-import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from assets.whole_files import whole_file
 from dataset_card.errors import HubError
 
 
@@ -47,10 +47,9 @@ class TagRegistry:
             entries = {_key(other): other.model_dump() for other in self.all()}
             entries[_key(entry)] = entry.model_dump()
             content = [entries[key] for key in sorted(entries)]
-            draft = self.path.with_suffix(f".{os.getpid()}.tmp")
-            draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
             # In one move, so that a reader never sees half of the file.
-            draft.replace(self.path)
+            with whole_file(self.path) as draft:
+                draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
     def all(self) -> list[TagEntry]:
         """Read all entries. Raises HubError when the file is damaged."""

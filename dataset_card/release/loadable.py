@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,20 +44,31 @@ def configuration_problems(folder: Path, *, manifest: Manifest) -> Iterator[str]
 
 def header_problems(configurations: Mapping[str, list[str]], *, manifest: Manifest) -> Iterator[str]:
     """Yield a sentence for each place where the header and the manifest's files disagree."""
-    if manifest.variant not in configurations:
-        yield f"{CARD} has no configuration {manifest.variant!r}."
+    paths = [file.path for file in manifest.files]
+    yield from unmatched_configurations(configurations, paths, variant=manifest.variant, source=CARD)
     asked: set[str] = set()
     for name, patterns in configurations.items():
-        for pattern in patterns or [""]:
+        for pattern in patterns:
             matched = {file.path: file.rows for file in manifest.files if matches(file.path, pattern)}
             asked.update(matched)
-            if not matched:
-                yield f"The configuration {name!r} in {CARD} asks for {pattern!r}, which matches no file."
-            elif not any(matched.values()):
+            if matched and not any(matched.values()):
                 yield f"The configuration {name!r} in {CARD} has no rows, so nobody could load it."
     for file in manifest.files:
         if file.rows and file.path.endswith(".parquet") and file.path not in asked:
             yield f"{file.path} has rows, but no configuration in {CARD}."
+
+
+def unmatched_configurations(
+    configurations: Mapping[str, list[str]], paths: Collection[str], *, variant: str, source: str
+) -> Iterator[str]:
+    """Yield a sentence where the variant has no configuration, and for each pattern that matches none of the paths."""
+    if variant not in configurations:
+        yield f"{source} has no configuration {variant!r}."
+    for name, patterns in configurations.items():
+        # A configuration without patterns matches nothing either.
+        for pattern in patterns or [""]:
+            if not any(matches(path, pattern) for path in paths):
+                yield f"The configuration {name!r} in {source} asks for {pattern!r}, which matches no file."
 
 
 def read_configurations(card: str, *, source: str) -> dict[str, list[str]]:

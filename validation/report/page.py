@@ -1,7 +1,6 @@
 """A quality report as one self-contained HTML page: no scripts, nothing loaded from anywhere, the same bytes each time."""
 
 import re
-import secrets
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from assets.records.report import BenchmarkReport
 from assets.reporting.page_style import NARROW_TABLES, page_style, scale, short_id
 from assets.reporting.plurals import counted
 from assets.reporting.verdict import verdict_on
+from assets.whole_files import whole_file
 
 FOLDER = Path(__file__).parent
 CONTENTS = "<!-- contents -->"
@@ -39,12 +39,8 @@ def render_template(report: BenchmarkReport, *, template: str, folder: Path = FO
 def write_page(page: str, path: Path) -> Path:
     """Write the page, replaced in one move, so that no reader sees half of it. Raises OSError from the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
+    with whole_file(path) as draft:
         draft.write_text(page, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
     return path
 
 
