@@ -52,7 +52,7 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
             partitions_def=benchmark.partitions.by_unit,
         )
         specs.append(spec)
-    others = [one for one in benchmark.stages if one.name in read_by_rules]
+    others = [other for other in benchmark.stages if other.name in read_by_rules]
 
     @dg.multi_asset_check(
         name=benchmark.op(f"{stage.name}_checks"),
@@ -69,7 +69,7 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
         with explain_failures():
             for positions in portions(own, snapshots=snapshots, at_once=ITEMS_AT_ONCE):
                 rows: dict[int, ItemRecord] = snapshots.read(own, stage.name, record=stage.record, positions=positions)
-                read_records: RecordsByStage = {one.name: records_of(one, refs, run_context, positions) for one in others}
+                read_records: RecordsByStage = {other.name: records_of(other, refs, run_context, positions) for other in others}
                 run.add(list(rows.values()), others=read_records)
         outcomes = {outcome.rule.name: outcome for outcome in run.outcomes()}
         for name, together in rules_by_check.items():
@@ -97,7 +97,9 @@ def rules_check_result(check: str, outcomes: Sequence[RuleOutcome], *, asset: st
         metadata["example"] = f"{first.item_id}: {first.message}"
         metadata["sample"] = dg.MetadataValue.md(markdown_table(_sample(broken, noun=noun)))
     if len(outcomes) > 1:
-        rows: list[Row] = [{"rule": one.rule.truth, f"{noun}s that break it": one.broken} for one in outcomes]
+        rows: list[Row] = []
+        for outcome in outcomes:
+            rows.append({"rule": outcome.rule.truth, f"{noun}s that break it": outcome.broken})
         metadata["rules"] = dg.MetadataValue.md(markdown_table(rows))
     blocks = any(outcome.rule.blocking for outcome in broken or outcomes)
     return dg.AssetCheckResult(

@@ -123,10 +123,10 @@ async def draft_events(
     if last.index == 0:
         return None
     writer = EventWriter(profile, schema, recipe, model, trajectory)
-    before = [_drafted(earlier[index], trajectory.periods[index]) for index in _followed_periods(trajectory, last)]
+    before = [_take_draft(earlier[index], trajectory.periods[index]) for index in _followed_periods(trajectory, last)]
     writer.events.extend(await _draft_period(writer, last, before))
     if last.index == recipe.num_periods:
-        others = map(_drafted, earlier[1:], trajectory.periods[1:])
+        others = map(_take_draft, earlier[1:], trajectory.periods[1:])
         writer.events[:0] = chain.from_iterable(await gather_all(*others))
     return _event_set(writer, to=last)
 
@@ -137,7 +137,7 @@ def _followed_periods(trajectory: StateTrajectory, period: TrajectoryPeriod) -> 
     return [before.index for before in trajectory.periods[1 : period.index] if not changed.isdisjoint(before.changed)]
 
 
-async def _drafted(drafting: Awaitable[EventSet | None], period: TrajectoryPeriod) -> list[GatedEvent]:
+async def _take_draft(drafting: Awaitable[EventSet | None], period: TrajectoryPeriod) -> list[GatedEvent]:
     """Return the period's events as they were drafted ahead. Raises ItemFailed where there are none."""
     drafted = await drafting
     if drafted is None:

@@ -35,7 +35,7 @@ def _iso(record: type[Record], name: str, kind: Any = str) -> TableColumn:
     """Return the column of a day or a time as text."""
 
     def text(place: ItemPath) -> str | None:
-        found = next(getattr(one, name) for one in reversed(place.records) if isinstance(one, record))
+        found = next(getattr(outer, name) for outer in reversed(place.records) if isinstance(outer, record))
         if isinstance(found, datetime):
             return found.isoformat(sep=" ")
         return found.isoformat() if isinstance(found, date) else None

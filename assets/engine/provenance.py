@@ -104,20 +104,20 @@ def combine_parts(parts: Mapping[str, Provenance]) -> Provenance:
                 )
     provenance = start.model_copy(update={"snapshots": snapshots})
     for stage, refs in provenance.by_stage.items():
-        one, *rest = refs.values()
+        first_ref, *rest = refs.values()
         for ref in rest:
-            if ref.code_version != one.code_version:
+            if ref.code_version != first_ref.code_version:
                 raise MixedProvenance(
-                    f"{stage} of {one.unit!r} and of {ref.unit!r} were made by different versions of its code or prompts; "
-                    f"materialize {stage} and everything below it for the older of them."
+                    f"{stage} of {first_ref.unit!r} and of {ref.unit!r} were made by different versions of its code or "
+                    f"prompts; materialize {stage} and everything below it for the older of them."
                 )
     return provenance
 
 
-def difference(one: Recipe, other: Recipe) -> str:
-    """The first fields in which two recipes differ, as "seed 1 instead of 77"."""
-    left_out = {**one.decide_no_row}
-    mine = dotted_fields(one.model_dump(mode="json", exclude=left_out))
+def difference(recipe: Recipe, other: Recipe) -> str:
+    """Return the first fields in which two recipes differ, as "seed 1 instead of 77"."""
+    left_out = {**recipe.decide_no_row}
+    mine = dotted_fields(recipe.model_dump(mode="json", exclude=left_out))
     theirs = dotted_fields(other.model_dump(mode="json", exclude=left_out))
     found: list[str] = []
     for name in dict.fromkeys((*mine, *theirs)):

@@ -125,11 +125,11 @@ class _Keeper:
         `close`: look at files too.
         """
         processes = list(self._descendants())
-        found = [self._numbers_of(f"{process}/status", "RssAnon", "RssShmem", "Threads") for process in processes]
-        if sum(one.get("Threads", 0) for one in found) > self._limits.processes:
+        states = [self._numbers_of(f"{process}/status", "RssAnon", "RssShmem", "Threads") for process in processes]
+        if sum(state.get("Threads", 0) for state in states) > self._limits.processes:
             return TOO_MANY_PROCESSES
         most = self._limits.memory_mb * 1024
-        held = [one.get("RssAnon", 0) + one.get("RssShmem", 0) for one in found]
+        held = [state.get("RssAnon", 0) + state.get("RssShmem", 0) for state in states]
         if sum(held) > most:
             # Pages that processes share are counted once.
             shares = [self._numbers_of(f"{process}/smaps_rollup", "Pss_Anon", "Pss_Shmem") for process in processes]
@@ -149,10 +149,10 @@ class _Keeper:
     def _children_of(self, process: str) -> list[str]:
         if self._lists_children:
             threads = self._names(f"{process}/task")
-            return [child for one in threads for child in self._text(f"{process}/task/{one}/children").split()]
+            return [child for thread in threads for child in self._text(f"{process}/task/{thread}/children").split()]
         # Some kernels are built without the list.
         others = [name for name in self._names(".") if name.isdigit()]
-        return [one for one in others if self._text(f"{one}/stat").rpartition(")")[2].split()[1:2] == [process]]
+        return [other for other in others if self._text(f"{other}/stat").rpartition(")")[2].split()[1:2] == [process]]
 
     def _numbers_of(self, path: str, *names: str) -> dict[str, int]:
         """Return what a file of a process says of these: counts, or kilobytes. Nothing of a process that has ended."""

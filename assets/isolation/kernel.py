@@ -31,7 +31,7 @@ def check_result(result: int, what: str) -> int:
 
 def system_call(number: int, *arguments: Any) -> int:
     """Make a call that the C library has no name for."""
-    given = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    given = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
     return check_result(libc().syscall(ctypes.c_long(number), *given), f"system call {number}")
 
 

@@ -62,7 +62,7 @@ def _rules(path: str, rights: int, *, hidden: Sequence[str]) -> Iterator[tuple[s
     """Yield rules for all below the path but what is hidden: a folder around that can be listed, and its other entries read."""
     if path in hidden:
         return
-    if not any(one.startswith(path + os.sep) for one in hidden):
+    if not any(place.startswith(path + os.sep) for place in hidden):
         yield path, rights
         return
     yield path, READ_FOLDER

@@ -33,7 +33,7 @@ def describe_end(code: int, limits: ResidentLimits) -> str:
     if code in over:
         return over[code]
     number = -code if code < 0 else code - ENDED_BY_SIGNAL
-    if number not in {one.value for one in signal.Signals}:
+    if number not in {known.value for known in signal.Signals}:
         return f"with status {code}"
     why = {
         "SIGSEGV": "a library that it uses read or wrote where it must not",

@@ -6,6 +6,7 @@ read; any later change voids it.
 
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
@@ -128,9 +129,9 @@ def expect_passed(ablation: Ablation, *, before: Sequence[GateRecord] = ()) -> N
     if not failed:
         return
     # Errors come first: an item that could not be read was not judged, whatever else failed.
-    failed.sort(key=lambda one: one.outcome)
+    failed.sort(key=attrgetter("outcome"))
     reason = "call_failed" if failed[0].outcome == "error" else "gate_exhausted"
-    sentences = "; ".join(one.sentence for one in failed)
+    sentences = "; ".join(outcome.sentence for outcome in failed)
     raise ItemFailed(reason, f"Ablation did not pass. {sentences}.", gate_records=[*before, *ablation.gate_records])
 
 

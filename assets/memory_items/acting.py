@@ -38,7 +38,7 @@ async def certify_by_acting(
         outcomes = await _outcomes(asked, sized, passes=passes, facts=facts, eviction=recipe.eviction)
         for outcome in outcomes:
             votes += _votes(outcome, asked, item_id=f"{sized.target_tokens} tokens", program=program)
-        wrong = [one.sentence for one in outcomes if one.outcome != "pass"]
+        wrong = [outcome.sentence for outcome in outcomes if outcome.outcome != "pass"]
         if wrong:
             sentence = f"The episode does not come out as it must. {'; '.join(wrong)}."
             raise ItemFailed("rule_violated", sentence, gate_records=votes)

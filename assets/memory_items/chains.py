@@ -67,10 +67,10 @@ def planned_chain(chain: Sequence[Hop], facts: Sequence[Fact]) -> list[Fact]:
     hops: list[Fact] = []
     standing = standing_facts(facts)
     for hop in chain:
-        fact = settle_facts([one for one in standing if one.subject == hop.subject and one.relation == hop.relation])
+        fact = settle_facts([told for told in standing if (told.subject, told.relation) == (hop.subject, hop.relation)])
         if fact is None or _answer_of(fact) != normalize_answer(fact.kind, hop.value):
-            told = f"no document settles that {hop.relation} of {hop.subject} is {hop.value}"
-            raise ItemFailed("rule_violated", f"The chain is not told: {told}.")
+            lacking = f"no document settles that {hop.relation} of {hop.subject} is {hop.value}"
+            raise ItemFailed("rule_violated", f"The chain is not told: {lacking}.")
         hops.append(fact)
     return hops
 
@@ -85,8 +85,8 @@ def found_chain(facts: Sequence[Fact], hops: int, *, rng: SeededRandom) -> list[
         steps += 1
         if len(chain) == hops or steps > MOST_STEPS:
             return chain if len(chain) == hops and not list(path_problems(chain, facts)) else None
-        documents = {one.document_id for one in chain}
-        relations = {one.relation for one in chain}
+        documents = {hop.document_id for hop in chain}
+        relations = {hop.relation for hop in chain}
         for fact in rng.shuffled(known[folded(chain[-1].value)]):
             if fact.document_id not in documents and fact.relation not in relations:
                 complete = longer([*chain, fact])

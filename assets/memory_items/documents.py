@@ -113,7 +113,7 @@ class SizedItem(Record):
         `also`: what a benchmark adds, such as the rows of a company.
         """
         lines = [self.model_dump_json(), question, answer.model_dump_json()]
-        lines += [one.model_dump_json() for one in shown]
+        lines += [document.model_dump_json() for document in shown]
         lines += [also] if also else []
         return hashlib.sha256("\x1e".join(lines).encode()).hexdigest()
 

@@ -85,7 +85,7 @@ def final_conditions(sized: SizedItem, asked: TaskQuestion, *, eviction: Evictio
     facts = [stating_document(fact, documents) for fact in asked.hops]
     conditions = [condition_with(NONE, (), "wrong"), condition_with(FACTS, facts, "right"), condition_with(OWN, own, "right")]
     for number, fact in enumerate(asked.hops, start=1):
-        others = [one for one in own if fact.fact_id not in one.facts]
+        others = [document for document in own if fact.fact_id not in document.facts]
         conditions.append(condition_with(without_hop(number), [*asked.shown_with_question, *others], "wrong"))
     conditions.append(in_parts(FILLER, filler, most=most))
     conditions.append(in_parts(LAST, documents_in_view(sized.turns, eviction), most=most))

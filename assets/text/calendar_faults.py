@@ -27,7 +27,7 @@ SEASON_STARTS = (3, 6, 9, 12)
 CLAUSE_END = re.compile(r"(?<=[.!?;:,。！？；，、…؟،])\s*|\s+[–—-]\s+|\s+(?=(?:and|but|so|because|which|where)\b)")
 
 
-def _fixed(month: int, day: int) -> Callable[[int], date]:
+def _same_day(month: int, day: int) -> Callable[[int], date]:
     return lambda year: date(year, month, day)
 
 
@@ -45,15 +45,15 @@ def _weekday(month: int, *, weekday: int, number: int) -> Callable[[int], date]:
 
 
 HOLIDAYS: dict[str, Callable[[int], date]] = {
-    "new_year": _fixed(1, 1),
-    "valentine": _fixed(2, 14),
+    "new_year": _same_day(1, 1),
+    "valentine": _same_day(2, 14),
     "easter": easter,
     "memorial": _weekday(5, weekday=0, number=-1),
-    "july_4": _fixed(7, 4),
+    "july_4": _same_day(7, 4),
     "labor": _weekday(9, weekday=0, number=1),
-    "halloween": _fixed(10, 31),
+    "halloween": _same_day(10, 31),
     "thanksgiving": _weekday(11, weekday=3, number=4),
-    "christmas": _fixed(12, 25),
+    "christmas": _same_day(12, 25),
 }
 
 

@@ -336,10 +336,12 @@ def near_duplicates(texts: Sequence[str], *, share: float = NEAR_DUPLICATE) -> I
 
     `share`: of all words of the two, those that both have.
     """
-    sets = [frozenset(words_of(text)) for text in texts]
-    for (first, one), (second, other) in combinations(enumerate(sets), 2):
+    words = [frozenset(words_of(text)) for text in texts]
+    for first, second in combinations(range(len(words)), 2):
+        in_both = words[first] & words[second]
+        in_either = words[first] | words[second]
         # Of short texts one more word is a larger share, and says as little.
-        if len(one ^ other) <= 1 or len(one & other) >= share * len(one | other):
+        if len(in_either) - len(in_both) <= 1 or len(in_both) >= share * len(in_either):
             yield first, second
 
 

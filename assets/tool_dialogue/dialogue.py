@@ -78,7 +78,7 @@ class ToolDialogue:
 
     @property
     def ended(self) -> bool:
-        """The customer never goes first."""
+        """Return False: the customer never goes first."""
         return False
 
     @property
@@ -135,4 +135,4 @@ class ToolDialogue:
         return ""
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""

@@ -121,7 +121,7 @@ class _RequestWording:
         return {**stated, FOR_WHOM: plain_words(self.world.errand.person)}
 
     @property
-    def _asked(self) -> str:
+    def _asked_matter(self) -> str:
         return self.domain.errands[self.world.errand.name].tells
 
     def _label(self, matter: str) -> str:
@@ -133,7 +133,7 @@ class _RequestWording:
             customer=errand.customer,
             company=self.domain.company,
             wants=self.domain.errands[errand.name].wants.format(item=errand.item, person=errand.person),
-            asks=self._label(self._asked),
+            asks=self._label(self._asked_matter),
             stated={self._label(matter): value for matter, value in errand.stated.items()},
             reading=reading or {},
             language=self.recipe.language_name,
@@ -148,14 +148,14 @@ class _RequestWording:
     def _check_reply(self, reply: RequestReply) -> str:
         """Return the request. Raises ValueError where it lacks something that it has to say, or says a settled value."""
         errand = self.world.errand
-        for wanted in (errand.customer, errand.person, errand.item, self._label(self._asked), *errand.stated.values()):
+        for wanted in (errand.customer, errand.person, errand.item, self._label(self._asked_matter), *errand.stated.values()):
             if not spells(reply.request, wanted):
                 raise ValueError(f"The request must say {wanted!r}.")
         for value in settled_values(self.hops):
             if spells(reply.request, value):
                 raise ValueError(f"The request tells {value!r}, which the company has to remember.")
         for matter in errand.settled:
-            if matter != self._asked and spells(reply.request, self._label(matter)):
+            if matter != self._asked_matter and spells(reply.request, self._label(matter)):
                 raise ValueError(f"The request speaks of {self._label(matter)!r}, which goes without saying.")
         return reply.request
 

@@ -318,7 +318,7 @@ def repository_problems(
         folder = Path(scratch) / variant
         # A cached file would hide that the Hub lost or changed it.
         damages = fetch_release(hub, repo, commit=state.sha, variant=variant, target=folder, force=True) or examine(folder)
-        problems += damages or _misnamed(read_manifest(folder), repo, tag=tag, registered=registered)
+        problems += damages or _name_problems(read_manifest(folder), repo, tag=tag, registered=registered)
     if CARD in tree:
         card = hub.read(repo, sha=state.sha, path=CARD).decode(errors="replace")
         problems += _card_problems(card, repo=repo, variant=variant, tree=tree)
@@ -327,7 +327,7 @@ def repository_problems(
     return problems
 
 
-def _misnamed(manifest: Manifest, repo: str, *, tag: str, registered: TagEntry | None) -> Iterator[str]:
+def _name_problems(manifest: Manifest, repo: str, *, tag: str, registered: TagEntry | None) -> Iterator[str]:
     """Yield a sentence where a whole release is not the one that its tag names, or that the tag was known to have."""
     address = f"{repo}@{tag}"
     if variant_of_tag(tag) and tag != _summary(manifest).tag:

@@ -314,7 +314,7 @@ class SweWorld:
         return f"exit code {code}\n{said}"
 
     def say(self, text: str) -> str:
-        """Nobody answers in words."""
+        """Return that nobody answers in words."""
         return "Nobody is there to answer; go on with the tool, or finish."
 
 

@@ -250,7 +250,7 @@ class Tau2World:
         return ""
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""
 
     @property
     def failed_by(self) -> str:

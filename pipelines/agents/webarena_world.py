@@ -159,7 +159,7 @@ class ApplicationInBrowser:
         return self._page.call(tool, arguments)
 
     def say(self, text: str) -> str:
-        """Nobody answers in words."""
+        """Return that nobody answers in words."""
         return "Nobody is there to answer; go on with the tools, or finish."
 
     def close(self) -> None:

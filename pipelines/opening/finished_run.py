@@ -89,7 +89,7 @@ def digest_of_makers(program: str, resolved: Recipe, *, version: str) -> str:
 
 def digest_of_program() -> str:
     """Return a digest of this program's files and the installed libraries. Ask before a run, during which files may change."""
-    digest = hashlib.sha256("\n".join(_installed()).encode())
+    digest = hashlib.sha256("\n".join(_installed_packages()).encode())
     for package in PACKAGES:
         for path in sorted((PROGRAM / package).rglob("*")):
             if path.suffix != ".pyc" and path.is_file():
@@ -98,7 +98,7 @@ def digest_of_program() -> str:
     return digest.hexdigest()
 
 
-def _installed() -> Iterator[str]:
+def _installed_packages() -> Iterator[str]:
     """Yield Python's version, and the name and version of each installed distribution, as its folder has them."""
     yield sys.version
     for folder in sys.path:

@@ -211,7 +211,7 @@ class _Message(BaseModel):
 
     @property
     def words(self) -> str:
-        """What was said in it."""
+        """Return what was said in the session."""
         if isinstance(self.content, str):
             return self.content
         return "\n".join(block.text for block in self.blocks if block.type == "text" and block.text)

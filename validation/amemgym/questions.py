@@ -24,8 +24,8 @@ def questions_have_the_recipes_counts(record: QuestionSet, recipe: AMemGymRecipe
 
 def questions_are_told_apart(record: QuestionSet, _: AMemGymRecipe) -> Iterator[str]:
     for first, second in near_duplicates([question.text for question in record.questions]):
-        one, other = record.questions[first], record.questions[second]
-        yield f"{one.question_id} and {other.question_id} share nearly all their words"
+        question_ids = (record.questions[first].question_id, record.questions[second].question_id)
+        yield f"{' and '.join(question_ids)} share nearly all their words"
 
 
 def choices_can_be_mentioned(record: QuestionSet, profile: UserProfile, recipe: AMemGymRecipe) -> Iterator[str]:

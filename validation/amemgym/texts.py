@@ -113,8 +113,8 @@ def _finder(texts: Texts, checks: Sequence[TextCheck]) -> Callable[..., Iterator
 def options_are_told_apart(record: AnswerSet, _: AMemGymRecipe) -> Iterator[str]:
     """Two options with nearly the same words have no right one among them."""
     for question in record.questions:
-        for one, other in near_duplicates([choice.answer for choice in question.choices]):
-            yield f"{question.choices[one].choice_id} and {question.choices[other].choice_id} share nearly all their words"
+        for first, second in near_duplicates([choice.answer for choice in question.choices]):
+            yield f"{question.choices[first].choice_id} and {question.choices[second].choice_id} share nearly all their words"
 
 
 def texts_of(episode: Episode, recipe: AMemGymRecipe) -> Iterator[TextInContext]:

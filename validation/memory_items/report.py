@@ -163,7 +163,7 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
             conditions=tuple(self._conditions.lines()),
             lengths=tuple([counter.line(target) for target, counter in sorted(self._lengths.items())]),
             length_tolerance=self._document_recipe.length_tolerance,
-            told_apart=worst_areas(one.areas() for one in self._apart.values()),
+            told_apart=worst_areas(measured.areas() for measured in self._apart.values()),
             max_auroc=self._document_recipe.max_auroc,
             arrival=tuple(self._arrival.lines()),
             arrival_gap=self._arrival.gap(),

@@ -204,8 +204,11 @@ async def _redraft(asked: QuestionVariants, variant: Variant, draft: int) -> str
 def _alike_answers(answers: Sequence[str], variants: Sequence[Variant]) -> Iterator[str]:
     """Yield a sentence for the model on every two answers that share most of their words."""
     for first, second in near_duplicates(answers, share=ALIKE_IN_DRAFT):
-        one, other = variants[first].assignment, variants[second].assignment
-        apart = [f"{name} is {one[name]} in one, {other[name]} in the other" for name in one if one[name] != other[name]]
+        others = variants[second].assignment
+        apart: list[str] = []
+        for name, value in variants[first].assignment.items():
+            if value != others[name]:
+                apart.append(f"{name} is {value} in one, {others[name]} in the other")
         yield (
             f"Answers {first + 1} and {second + 1} say nearly the same, {answers[second]!r}, although {'; '.join(apart)}. "
             "Advise another thing to do in each."

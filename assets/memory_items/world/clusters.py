@@ -241,8 +241,8 @@ class _ClusterMaker:
         doubted = hop.model_copy(update={"value": latest})
         self._plan("support", doubted, day=days[3], status="unconfirmed")
         self._plan("superseded", hop.model_copy(update={"value": earlier}), day=days[0], status="unconfirmed")
-        for one in parallel:
-            self._plan_undisputed("sibling", one)
+        for sibling in parallel:
+            self._plan_undisputed("sibling", sibling)
         return [hop, doubted]
 
     def _rival(self, chain: Sequence[Hop], number: int, parallel: Sequence[str]) -> str:
@@ -258,7 +258,7 @@ class _ClusterMaker:
             return self._rng.choice(parallel) if may_be_shared else self._value(relation, hop.subject, {hop.value})
         ranks = _ranks(chain, self._operation)
         for _ in range(MOST_RIVALS_TRIED):
-            rival = self._value(relation, hop.subject, {one.value for one in chain})
+            rival = self._value(relation, hop.subject, {other.value for other in chain})
             changed = [*chain[:number], hop.model_copy(update={"value": rival}), *chain[number + 1 :]]
             if _ranks(changed, self._operation) != ranks:
                 return rival

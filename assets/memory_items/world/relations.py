@@ -121,7 +121,7 @@ def nearby_values(relation: Relation, value: str, count: int, *, rng: SeededRand
         if other not in found and (relation.value != "date" or relation.days.has(date.fromordinal(other))):
             found.append(other)
     if relation.value == "date":
-        return [spoken(date.fromordinal(one)) for one in found]
+        return [spoken(date.fromordinal(day)) for day in found]
     return list(map(str, found))
 
 

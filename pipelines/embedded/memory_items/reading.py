@@ -125,7 +125,7 @@ class FactsRead:
         if read.operation == "count":
             return self._count_subjects(first)
         if read.operation in ("since_when", "still_so"):
-            return self._held(first, read_date(read.day))
+            return self._date_or_hold(first, read_date(read.day))
         ends: dict[str, int] = {}
         for part in read.parts:
             subject = self._follow_steps(part.name, part.steps[:-1])
@@ -154,7 +154,7 @@ class FactsRead:
             known = self.settled_value(known, step.relation)
         return known
 
-    def _held(self, part: ReadPart, said_on: date | None) -> str | None:
+    def _date_or_hold(self, part: ReadPart, said_on: date | None) -> str | None:
         """Return since when what the part leads to is so; of what was said on a day, whether that is it."""
         subject = self._follow_steps(part.name, part.steps[:-1])
         relation = part.steps[-1].relation

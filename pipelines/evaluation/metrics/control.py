@@ -31,7 +31,7 @@ class PermutationControl(Record):
 
     @property
     def sentence(self) -> str:
-        """Say what came of it."""
+        """Return what came of the control, in one sentence."""
         asked = f"Permutation control: of {counted(self.items, 'question')} of other users, the memory answers"
         shares = f"{self.memory.value or 0:.3f} rightly, and the reasoner without memory {self.none.value or 0:.3f}"
         verdict = "as it should be" if self.passed else "so it knows answers that it was never told"

@@ -44,7 +44,7 @@ class FreshScore(Record):
 
     @property
     def sentence(self) -> str:
-        """Say what came of it."""
+        """Return what came of the fresh users, in one sentence."""
         count = counted(len(self.users), self.noun)
         scores = f"On {count} that nobody has seen it is right in {format_estimate(self.fresh)}"
         return f"{scores}; public minus fresh is {format_estimate(self.gap)}: {self._verdict}."

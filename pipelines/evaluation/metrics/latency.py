@@ -34,7 +34,7 @@ class CallSeconds(Record):
         """Return p50 / p95 / p99; "-" where less than half was measured: the rest may be the calls that ask a model."""
         if 2 * self.measured < self.made:
             return "-"
-        return " / ".join(f"{one:.3f}" for one in (self.median, self.slowest, self.p99) if one is not None)
+        return " / ".join(f"{value:.3f}" for value in (self.median, self.slowest, self.p99) if value is not None)
 
 
 class Latency(Record):
@@ -95,9 +95,9 @@ def _seconds_of_calls(memory: Mapping[MemoryCall, Sequence[float | None]]) -> di
     found = dict[MemoryCall, CallSeconds]()
     for call in get_args(MemoryCall):
         made = memory.get(call, ())
-        seconds = [one for one in made if one is not None]
+        seconds = [value for value in made if value is not None]
         if made:
-            median, slowest, p99 = (round(float(one), 6) for one in np.quantile(seconds or [0.0], [0.5, 0.95, 0.99]))
+            median, slowest, p99 = (round(float(value), 6) for value in np.quantile(seconds or [0.0], [0.5, 0.95, 0.99]))
             found[call] = CallSeconds(
                 measured=len(seconds),
                 made=len(made),

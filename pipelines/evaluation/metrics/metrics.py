@@ -114,7 +114,7 @@ FUNCTIONS: dict[str, Metric] = {
 
 
 class MetricEntry(Record):
-    """A line of the table."""
+    """A line of the table of metrics."""
 
     name: str
     group: Literal["score", "baseline", "cost"]
@@ -151,7 +151,7 @@ class MetricEntry(Record):
         found = tallies.estimates(self.period_metric if each_period else self.metric)
         if not self.exact:
             return found
-        return tuple(Estimate(value=one.value, low=None, high=None) for one in found)
+        return tuple(Estimate(value=estimate.value, low=None, high=None) for estimate in found)
 
     @property
     def _counts(self) -> tuple[str, str]:

@@ -210,7 +210,7 @@ def _spending(results: Results) -> list[Block]:
     for name, used in results.spending.items():
         dollars = "unknown" if used.usd is None else f"${used.usd:.4f}"
         rows.append([name, f"{used.calls:,}", f"{used.input_tokens:,}", f"{used.output_tokens:,}", dollars])
-    each = [[metric_label(name), one] for name, one in results.costs.items()]
+    each = [[metric_label(name), cost] for name, cost in results.costs.items()]
     blocks: list[Block] = [
         ReportTable(["purpose", "calls", "input tokens", "output tokens", "cost"], rows),
         ReportTable(["each", ""], each, digits=4, missing="unknown"),

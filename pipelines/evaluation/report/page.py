@@ -203,13 +203,14 @@ def _by_changes(run: FinishedRun, items: Sequence[PageItem]) -> Iterator[ReportS
         return
     asked = [answer for answer in run.answers if answer.kind == "question"]
     groups = grouped_scores(asked, lambda row: changes[row.user_id, row.period, row.item], run.manifest)
-    chart = LineChart("changes so far", "overall", {"overall": [(float(number), one) for number, one in groups.items()]})
+    points = [(float(number), score) for number, score in groups.items()]
+    chart = LineChart("changes so far", "overall", {"overall": points})
     title = "By changes of the needed values until then"
     yield ReportSection("changes", title, [ReportTable(["changes", "overall"], list(groups.items())), chart])
 
 
 def _changes(item: PageItem, name: str, period: int) -> int:
-    values = [one["state"].get(name) for one in item.periods[: period + 1]]
+    values = [lived["state"].get(name) for lived in item.periods[: period + 1]]
     return sum(before != after for before, after in pairwise(values))
 
 

@@ -115,7 +115,7 @@ class AgentSubject:
 
     @classmethod
     async def of(cls, host: MemoryHost) -> "AgentSubject":
-        """A new agent. Raises MemoryFailed."""
+        """Return a new agent. Raises MemoryFailed."""
         agent = await host.make_object()
         methods = await host.methods_of(agent, *NEEDED_OF_AGENTS, "close")
         for name in NEEDED_OF_AGENTS:
@@ -127,7 +127,7 @@ class AgentSubject:
         return checked_text(self.host.name, "respond", await self.host.call("respond", self.methods["respond"], shown, at=at))
 
     async def end_session(self, events: Sequence[MemoryEvent]) -> None:
-        """It was there itself."""
+        """Write nothing: the agent was there itself."""
 
     async def observe(self, events: Sequence[MemoryEvent]) -> None:
         for said, replied in zip(events[::2], events[1::2], strict=True):

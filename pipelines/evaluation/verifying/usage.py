@@ -93,14 +93,14 @@ def unlikely_usage(run: FinishedRun) -> Iterator[str]:
     asked = sum(count_tokens(row.asked) + sum(map(count_tokens, row.memories)) for row in read)
     for what, texts, told in (
         ("input", asked, sum(row.input_tokens for row in read)),
-        ("output", sum(count_tokens(_said(run, row)) for row in read), sum(row.output_tokens for row in read)),
+        ("output", sum(count_tokens(_words_of_model(run, row)) for row in read), sum(row.output_tokens for row in read)),
     ):
         if told < LEAST_SHARE * texts:
             yield f"the {what} tokens of its answers: {told:,} are told, and their texts alone have about {texts:,}"
     yield from _unlikely_prices(run)
 
 
-def _said(run: FinishedRun, row: AnswerRow) -> str:
+def _words_of_model(run: FinishedRun, row: AnswerRow) -> str:
     """Return what the model itself wrote for an answer; an episode's row has what its tools returned beside it."""
     if run.manifest.mode != "episode":
         return row.reply

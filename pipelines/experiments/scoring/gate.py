@@ -114,13 +114,13 @@ class GateResult:
     @property
     def sentence(self) -> str:
         """Say what is shown of the memory, after what hindered its run."""
-        return self._after_what_was_lost(self._shown)
+        return self._after_what_was_lost(self._comparison)
 
     def _after_what_was_lost(self, sentence: str) -> str:
         return f"{self.unfinished} {sentence}".strip()
 
     @property
-    def _shown(self) -> str:
+    def _comparison(self) -> str:
         difference = self.memory.difference
         shown = f"{format_estimate(difference)}, one-sided 95 %"
         if self.memory.verdict == "worse":

@@ -278,12 +278,12 @@ def run_labels(runs: Sequence[FinishedRun]) -> dict[str, str]:
 
 def _add_differences(labels: dict[str, str], manifests: Sequence[RunManifest], *, facts: Facts) -> None:
     """Add to the runs' labels the facts that are not the same for all of these runs."""
-    found = list(map(facts, manifests))
-    for name in dict.fromkeys(chain.from_iterable(found)):
-        if len({one.get(name) for one in found}) > 1:
-            for manifest, one in zip(manifests, found, strict=True):
-                if name in one:
-                    labels[manifest.run_id] += f", {one[name]}"
+    facts_of_runs = {manifest.run_id: facts(manifest) for manifest in manifests}
+    for name in dict.fromkeys(chain.from_iterable(facts_of_runs.values())):
+        if len({own.get(name) for own in facts_of_runs.values()}) > 1:
+            for run_id, own in facts_of_runs.items():
+                if name in own:
+                    labels[run_id] += f", {own[name]}"
 
 
 def _facts(manifest: RunManifest) -> Mapping[str, str]:

@@ -155,7 +155,7 @@ class ModelEmbedder:
 def _mean_of(vectors: Sequence[Vector], *, share: float) -> Vector:
     """Return the mean of two vectors, of which the first counts by this share."""
     first, second = vectors
-    return tuple(share * one + (1 - share) * other for one, other in zip(first, second, strict=True))
+    return tuple(share * value + (1 - share) * other for value, other in zip(first, second, strict=True))
 
 
 def _failed_text(text: str, failed: RequestFailed) -> RequestFailed:
