@@ -119,7 +119,7 @@ def decisions_stage(
         name=name,
         record=CodeDecisions,
         make=decide,
-        version=7,
+        version=8,
         needs=needs,
         description=AssetDescription(
             group="tasks", description=description, rows=preview_rows("chain", "subject relation value"), paper="MemGym"

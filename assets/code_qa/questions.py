@@ -1,6 +1,7 @@
 """Stage `code_questions`: one question that the notes answer, and neither the question nor the code shown with it."""
 
 from collections.abc import Sequence
+from datetime import date
 
 from assets.code_qa.behaviours import CODE_BEHAVIOURS
 from assets.code_qa.decisions import CODE_DECISIONS
@@ -12,7 +13,6 @@ from assets.code_qa.records.sources import CodeSources, CodeSymbol
 from assets.code_qa.sources import CODE_SOURCES
 from assets.code_qa.team.calls import TeamCode, keep_tellable, patches_of
 from assets.code_qa.team.relations import EDIT, EXECUTED, OUTCOME, WRONG_RESULT
-from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.ablation import READ, condition_with
@@ -49,7 +49,7 @@ async def ask_code_question(
     """Word the question; judges must read its steps back. Raises ItemFailed where it has no answer, or several."""
     hops = planned_chain(decisions.chain, documents.facts)
     if sources.operation == "still_so":
-        hops = with_what_was_said(hops, documents.facts, seed=recipe.world_seed, task_id=sources.task_id)
+        hops = with_first_said(hops, documents.facts)
     operations = tuple(dict.fromkeys(recipe.operations_of(len(hops))))
     chain = TaskChain(sources.task_id, hops, documents.facts, documents.documents, sources.operation, operations)
     chain.expect_one_answer()
@@ -69,13 +69,14 @@ async def ask_code_question(
     return CodeQuestion.model_validate({**dict(asked), "code": code})
 
 
-def with_what_was_said(hops: Sequence[Fact], facts: Sequence[Fact], *, seed: int, task_id: str) -> list[Fact]:
-    """Return the facts, in every second case followed by the one that says otherwise: the question is about that one then.
+def with_first_said(hops: Sequence[Fact], facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts, followed by the one that says otherwise where that was said first: the question is about the first.
 
-    Raises ItemFailed where not one document says otherwise.
+    A day would name the note for who does not know what it is about. Raises ItemFailed where not one document says otherwise.
     """
     other = other_fact(hops[-1], facts)
-    return [*hops, other] if SeededRandom(seed, task_id, "still so").bernoulli(0.5) else list(hops)
+    said_first = min(hops[-1], other, key=lambda fact: fact.as_of or date.min)
+    return [*hops, other] if said_first is other else list(hops)
 
 
 def other_fact(counts: Fact, facts: Sequence[Fact]) -> Fact:
@@ -175,7 +176,7 @@ CODE_QUESTIONS = Stage(
     name="code_questions",
     record=CodeQuestion,
     make=ask_code_question,
-    version=7,
+    version=8,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS, CODE_DOCUMENTS),
     prompts=(WORD, CHECK, READ),
     description=AssetDescription(

@@ -28,14 +28,7 @@ RELATIONS: tuple[Relation, ...] = (
         "the material of the housing of {x}",
         options=("steel", "brass", "aluminium", "ceramic", "walnut", "nylon"),
     ),
-    Relation(
-        "launch",
-        "device",
-        "date",
-        "{subject} was launched on {value}",
-        "the launch date of {x}",
-        days=LATE,
-    ),
+    Relation("launch", "device", "date", "{subject} was launched on {value}", "the launch date of {x}", days=LATE),
     Relation("seat", "firm", "place", "{subject} has its seat in {value}", "the town that is the seat of {x}"),
     Relation("director", "firm", "person", "{subject} is directed by {value}", "the person who directs {x}"),
     Relation(

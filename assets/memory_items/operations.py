@@ -178,11 +178,6 @@ class AskedFacts:
         return [self.hops[-1].phrase] if self.operation == "most" else []
 
     @property
-    def day_said(self) -> date | None:
-        """The day of the note of which it is asked whether it still holds."""
-        return self.hops[-1].as_of if self.operation == "still_so" else None
-
-    @property
     def _chain_without_said(self) -> Sequence[Fact]:
         """The facts that lead to what counts, without the one that does not, where that is what is asked about."""
         *before, last = self.hops
@@ -256,7 +251,7 @@ class AskedFacts:
         counting = _last_fact(self._chain_without_said, facts, settle)
         if counting is None:
             return None
-        asked = next((fact for fact in _facts_stating(facts, counting) if fact.as_of == self.day_said), None)
+        asked = next((fact for fact in _facts_stating(facts, counting) if fact.as_of == self.hops[-1].as_of), None)
         if asked is None:
             return None
         counts = normalize_answer(asked.kind, asked.value) == normalize_answer(counting.kind, counting.value)

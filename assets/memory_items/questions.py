@@ -25,7 +25,6 @@ from assets.memory_items.facts import Fact, SourceDocument
 from assets.memory_items.operations import ENDS_IN_A_FACT, AskedFacts, PartSteps
 from assets.memory_items.tasks import TaskQuestion
 from assets.memory_items.turns import as_item_document, facts_by_document
-from assets.memory_items.world.relations import spoken
 from assets.recipe.document_tasks import DocumentTaskRecipe, Operation
 from assets.records.answers import TypedAnswer, normalize_answer
 from assets.records.base import ItemFailed, Text
@@ -195,7 +194,7 @@ class _Wording:
         asked = self.chain.asked_facts
         parts = [part._asdict() for part in asked.steps]
         prompt = load_prompt(f"{self.stage}/word").render(
-            wanted={"operation": asked.operation, "parts": parts, "then": asked.then, **self._day_said()},
+            wanted={"operation": asked.operation, "parts": parts, "then": asked.then},
             most_words=MOST_WORDS,
             options=list(self.answer.options),
             reading=reading or {},
@@ -209,10 +208,6 @@ class _Wording:
             settings=self.recipe.asking,
             sample=sample,
         )
-
-    def _day_said(self) -> dict[str, str]:
-        day = self.chain.asked_facts.day_said
-        return {"day": spoken(day)} if day else {}
 
     async def _reword(self, _: str, reading: dict[str, str], sample: int) -> str:
         return await self._word(sample + 1, reading)
@@ -228,9 +223,6 @@ class _Wording:
         for option in self.answer.options:
             if not spells(reply.question, option):
                 raise ValueError(f"The question lacks the option {option!r}.")
-        for day in self._day_said().values():
-            if day not in reply.question:
-                raise ValueError(f"The question must have the day {day}.")
         words = num_words(reply.question, self.answer.options)
         if words > MOST_WORDS:
             raise ValueError(f"The question has {words} words before its options; write {MOST_WORDS} at most.")

@@ -11,6 +11,6 @@ ENTRY = BenchmarkEntry(
     asks=("evaluation/", "memories/", "memory_items/ask"),
     writers="pipelines.embedded.code_qa.writers:WRITERS",
     shared_prompts=("memory_items/",),
-    known_world="pipelines.embedded.code_qa.world:KNOWN",
+    known_world="pipelines.embedded.code_qa.writers:KNOWN",
     print_item="dataset_card.memory_items:print_task",
 )

@@ -11,6 +11,6 @@ ENTRY = BenchmarkEntry(
     asks=("evaluation/", "memories/", "memory_items/ask"),
     writers="pipelines.embedded.deep_research.writers:WRITERS",
     shared_prompts=("memory_items/",),
-    known_world="pipelines.embedded.deep_research.world:KNOWN",
+    known_world="pipelines.embedded.deep_research.writers:KNOWN",
     print_item="dataset_card.memory_items:print_task",
 )

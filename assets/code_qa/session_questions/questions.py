@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from assets.code_qa.questions import OUTCOME_RULE, other_fact, with_what_was_said
+from assets.code_qa.questions import OUTCOME_RULE, other_fact
 from assets.code_qa.records.questions import CodeDecisions
 from assets.code_qa.records.sources import CodeSources
+from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import LanguageModel
 from assets.memory_items.chains import planned_chain
 from assets.memory_items.facts import Fact
@@ -74,7 +75,9 @@ def _asked_facts(sources: CodeSources, decisions: CodeDecisions, sessions: TaskD
     if sources.operation == "failed_path":
         return [counts, other_fact(counts, sessions.facts)]
     if sources.operation == "still_so":
-        return with_what_was_said([counts], sessions.facts, seed=seed, task_id=sources.task_id)
+        # Of the two in every second case the one that does not count.
+        of_other = SeededRandom(seed, sources.task_id, "still so").bernoulli(0.5)
+        return [counts, other_fact(counts, sessions.facts)] if of_other else [counts]
     return [counts]
 
 

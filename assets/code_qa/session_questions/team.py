@@ -19,8 +19,8 @@ MOST_CHARACTERS = 120  # of an assertion
 WORKED_ON = "Colleagues who were away are told what came up while {subject} was worked on."
 # What is said beside of a ticket; a ticket that settles a rule has no fault elsewhere.
 ELSEWHERE = frozenset(("tested", "fault", "cause"))
-# What a team agrees on or measures of its use of a function.
-CONVENTIONS = frozenset(("callers", "origin", "owner", "removal", "successor", "wrapper"))
+# What a team agrees on of its use of a function.
+CONVENTIONS = frozenset(("cached", "origin", "owner", "removal", "successor", "wrapper"))
 
 
 def assertion(function: str, arguments: Sequence[str], result: str) -> str:

@@ -21,14 +21,14 @@ QUESTION_KINDS: Mapping[str, tuple[str, ...]] = {
     "what was changed": (EDIT, "successor", "wrapper"),
     "by when": ("due", "removal", "drop", "end"),
     "who": ("owner", "approver", "assignee", "on_call"),
-    "what was decided": ("verdict", "bad_input", "batch", "callers"),
+    "what was decided": ("verdict", "bad_input", "batch", "cached"),
 }
 # What is agreed for a while: since when, and does a note on it still hold? Of the others one of two may have more.
 HELD = (
-    *("on_call", "deployed", "batch", "bad_input", "assignee", "verdict"),
+    *("on_call", "required", "batch", "bad_input", "assignee", "verdict"),
     *("owner", "tracker", "wrapper"),
 )
-COMPARED = ("batch", "end", "due", "drop", "callers", "removal")
+COMPARED = ("batch", "end", "due", "drop", "cached", "removal")
 # Notes are of one summer, in which the packages are out, and what they plan is of the autumn after it.
 NOTED = Days(date(2026, 5, 4), date(2026, 9, 25), worked=True)
 PLANNED = Days(date(2026, 9, 28), date(2026, 12, 18), worked=True)
@@ -43,10 +43,15 @@ RELATIONS: tuple[Relation, ...] = (
         "the function that is imported by {x}",
     ),
     Relation(
-        "probe", "service", "call", "the health check of {subject} calls `{value}`", "the call in the health check of {x}"
+        "probe",
+        "service",
+        "call",
+        "the health check of {subject} calls `{value}`",
+        "the call in the health check of {x}",
+        hints_at="entry",
     ),
     Relation("blocker", "service", "ticket", "the rollout of {subject} waits for {value}", "the ticket that holds up {x}"),
-    Relation("deployed", "service", "patch", "{subject} runs with {value}", "the patch deployed in {x}"),
+    Relation("required", "service", "patch", "{value} is to be applied in {subject}", "the patch to apply in {x}"),
     Relation("on_call", "service", "person", "{value} is on call for {subject}", "the person on call for {x}"),
     Relation(
         "batch",
@@ -66,7 +71,9 @@ RELATIONS: tuple[Relation, ...] = (
         options=("skipped", "retried", "quarantined", "logged and dropped", "sent back", "fixed by hand"),
     ),
     Relation("end", "service", "date", "{subject} is switched off on {value}", "the switch-off day of {x}", days=PLANNED),
-    Relation("tested", "ticket", "call", "the test for {subject} calls `{value}`", "the call in the test for {x}"),
+    Relation(
+        "tested", "ticket", "call", "the test for {subject} calls `{value}`", "the call in the test for {x}", hints_at="fault"
+    ),
     Relation("fault", "ticket", "function", "{subject} comes from `{value}`", "the function at fault in {x}"),
     Relation("cause", "ticket", "patch", "{subject} goes back to {value}", "the patch to blame for {x}"),
     Relation("duplicate", "ticket", "ticket", "{subject} is a duplicate of {value}", "the ticket duplicated by {x}"),
@@ -90,6 +97,7 @@ RELATIONS: tuple[Relation, ...] = (
         "with {subject} applied the broken call gives `{value}`",
         "the wrong result that a call gives with {x}",
         disputed=False,
+        hints_at="breaks",
     ),
     Relation("approver", "patch", "person", "{value} approved {subject}", "the person who approved {x}"),
     Relation(
@@ -104,12 +112,13 @@ RELATIONS: tuple[Relation, ...] = (
     Relation("owner", "function", "person", "{value} is the one to ask about `{subject}`", "the person to ask about {x}"),
     Relation("tracker", "function", "ticket", "{value} tracks our use of `{subject}`", "the ticket that tracks our use of {x}"),
     Relation(
-        "callers",
+        "cached",
         "function",
         "number",
-        "{value} places in our code call `{subject}`",
-        "the number of places in our code that call {x}",
-        between=(210, 980),
+        "our cache has room for {value} results of `{subject}`",
+        "the greatest number of cached results of {x}",
+        between=(152, 952),
+        step=8,
     ),
     Relation(
         "wrapper",

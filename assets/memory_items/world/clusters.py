@@ -104,14 +104,20 @@ class _ClusterMaker:
         superseded = set(self._rng.sample(disputed, 1 + len(chain) // 4)) if not weighed else set[int]()
         if self._operation in ABOUT_LAST:
             superseded = {len(chain) - 1}
+        later_counts: bool | None = None
         for number, hop in enumerate(chain):
             rival = hop.value
             if number in superseded:
                 rival = self._rival(chain, number, [other[number].value for other in parallel if number < len(other)])
             if rival != hop.value:
-                self._plan_superseded(hop, rival)
+                later_counts = self._plan_superseded(hop, rival)
             else:
                 self._plan_undisputed("support", hop)
+        if self._operation == "still_so":
+            # The only two that disagree would be known without the way to them: others do so too, and it comes to the opposite.
+            other = parallel[0]
+            rival = self._rival(other, len(other) - 1, [chain[-1].value])
+            self._plan_superseded(other.pop(), rival, roles=("sibling", "sibling"), later_counts=not later_counts)
         for other in parallel:
             for hop in other:
                 self._plan_undisputed("sibling", hop)
@@ -267,20 +273,30 @@ class _ClusterMaker:
     def _value(self, relation: Relation, subject: str, other_than: set[str]) -> str:
         return self._names.value(relation, subject=subject, other_than=other_than, rng=self._rng)
 
-    def _plan_superseded(self, hop: Hop, rival: str, *, roles: tuple[Role, Role] = ("support", "superseded")) -> None:
-        """Two documents that disagree: an earlier day, or a weaker status, loses against the one that counts.
+    def _plan_superseded(
+        self,
+        hop: Hop,
+        rival: str,
+        *,
+        roles: tuple[Role, Role] = ("support", "superseded"),
+        later_counts: bool | None = None,
+    ) -> bool:
+        """Plan two documents that disagree: an earlier day, or a weaker status, loses against the one that counts.
 
-        `roles`: those of what counts, and of what does not.
+        `roles`: those of what counts, and of what does not. Return whether the later day counts, which may be given.
         """
         counts, loses = roles
         earlier, later = sorted((random_date(self._rng, self._world.days), random_date(self._rng, self._world.days)))
         while earlier == later:
             later = max(earlier, random_date(self._rng, self._world.days))
         wrong = hop.model_copy(update={"value": rival})
-        if self._world.written_counts and self._rng.bernoulli(0.5):
+        by_rank = self._world.written_counts and self._rng.bernoulli(0.5)
+        if later_counts is None:
+            later_counts = not by_rank and self._rng.bernoulli(0.5)
+        if by_rank:
             self._plan(counts, hop, day=earlier, status="certified")
             self._plan(loses, wrong, day=later, status="plain")
-        elif self._rng.bernoulli(0.5):
+        elif later_counts:
             status = self._rng.choice(self._world.statuses)
             self._plan(counts, hop, day=later, status=status, is_new=self._world.tells_why)
             self._plan(loses, wrong, day=earlier, status=status)
@@ -290,6 +306,7 @@ class _ClusterMaker:
             stronger: Status = "certified" if is_stronger else "plain"
             self._plan(counts, hop, day=earlier, status=stronger)
             self._plan(loses, wrong, day=later, status="unconfirmed")
+        return later_counts
 
     def _plan_undone(self, hop: Hop, rival: str, *, roles: tuple[Role, Role]) -> Hop:
         """Plan what counts, a later certified value, and a document that undoes the latter, of which the hop is returned."""

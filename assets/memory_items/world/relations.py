@@ -54,7 +54,7 @@ class Relation:
 
     `subject` is a kind of entity, `value` one too or a kind of answer. Numbers lie in `between` and are a multiple of `step`;
     dates lie in `days`; options are one of `options`. `disputed`: whether documents may disagree on it. `fits_one`: whether a
-    value makes sense for its subject alone, and is never said of another.
+    value makes sense for its subject alone, and is never said of another. `hints_at`: what cannot be left out where it is told.
     """
 
     name: str
@@ -68,11 +68,17 @@ class Relation:
     options: tuple[str, ...] = ()
     disputed: bool = True
     fits_one: bool = False
+    hints_at: str = ""
 
     @property
     def leads_on(self) -> bool:
         """True where the value is an entity, which may have relations of its own."""
         return self.value not in PLAIN_KINDS
+
+    def may_have(self, number: int) -> bool:
+        """Return True for a number that may be a value."""
+        low, high = self.between
+        return low <= number < high and (number - low) % self.step == 0
 
     @property
     def answer_kind(self) -> AnswerKind:

@@ -11,7 +11,7 @@ from assets.engine.seeded_random import SeededRandom
 from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import ask_structured
-from assets.memory_items.documents import LABEL_WORDS, Role, opening_and, sentence_around, told_around
+from assets.memory_items.documents import LABEL_WORDS, PARAGRAPHS, Role, opening_and, sentence_around, told_around
 from assets.memory_items.facts import UNDONE, DocumentPlan, Fact, Hop, PlacedStatement, SourceDocument, Statement
 from assets.memory_items.world.relations import FactWorld, Relation, spoken, spoken_in
 from assets.recipe.document_tasks import DocumentTaskRecipe
@@ -119,6 +119,7 @@ class PlannedText:
     def _left_out(self) -> list[str]:
         """Return what else could be asked of the subject, which other documents may tell."""
         told = {statement.relation.removeprefix(UNDONE) for statement in self.plan.statements}
+        hinted_at = {relation.hints_at for relation in self.world.relations if relation.name in told}
         kinds = {
             self.world.relation(statement.relation).subject
             for statement in self.plan.statements
@@ -127,7 +128,7 @@ class PlannedText:
         return [
             relation.phrase.replace("{x}", self.plan.subject)
             for relation in self.world.relations
-            if relation.subject in kinds and relation.name not in told
+            if relation.subject in kinds and relation.name not in told | hinted_at
         ]
 
     def _fact(self, statement: Statement) -> dict[str, str]:
@@ -179,7 +180,9 @@ class PlannedText:
         yield from self._title_problems(text.title)
         given = "\n".join(self._texts_given())
         for number in dict.fromkeys(NUMBER.findall(whole)):
-            if number not in given:
+            # A status code such as 404 is free where no value is like it; a longer number may be taken for that of a ticket.
+            like_value = len(number) > 3 or any(relation.may_have(int(number)) for relation in self.world.relations)
+            if like_value and number not in given:
                 yield f"The number {number} is none of those that you were given; leave it out."
         for value in self._values_of_others(given):
             if spells(whole, value):
@@ -191,7 +194,7 @@ class PlannedText:
             session = self.world.session(statement)
             return f"Copy this session letter by letter, as a paragraph behind one that has {named}:\n{session}"
         wanted = f"{statement.subject}, {statement.value} and {spoken(statement.as_of)}"
-        elsewhere = "the title" if self.world.asides_elsewhere else "the title or the first paragraph"
+        elsewhere = "the title" if self.world.asides_elsewhere else "the title, the first or, of the day, the last paragraph"
         return f"One paragraph must have {wanted}, letter by letter; {elsewhere} may have the name or the day in its place."
 
     def _title_problems(self, title: str) -> Iterator[str]:
@@ -235,6 +238,8 @@ class PlannedText:
         found: dict[Statement, tuple[int, int]] = {}
         for statement in self.plan.statements:
             places = [place for place in self._values_in(text.text, statement) if self._is_told(statement, text, place[0])]
+            # The name beside a value says more of what is told there than the name in the opening.
+            places.sort(key=lambda place: statement.subject not in told_around(text.text, place[0]))
             shared: list[tuple[int, int]] = []
             for other, place in found.items():
                 apart = other.subject != statement.subject
@@ -270,10 +275,14 @@ class PlannedText:
     def _is_told(self, statement: Statement, text: WrittenText, at: int) -> bool:
         """Return True where the words around a value have the subject and the day as well."""
         told = told_around(text.text, at)
-        # Where nothing is told of others, what is named at the beginning is meant by "it".
-        around = f"{text.title}\n{told if self.world.asides_elsewhere else opening_and(told, text.text)}"
+        foot = ""
+        if not self.world.asides_elsewhere:
+            # Where nothing is told of others, what is named at the beginning is meant by "it", and a day at the foot is of all.
+            told = opening_and(told, text.text)
+            foot = text.text.split(PARAGRAPHS)[-1]
+        around = f"{text.title}\n{told}"
         named = statement.subject in around
-        return named and any(read_date(day) == statement.as_of for day in DATE.findall(around))
+        return named and any(read_date(day) == statement.as_of for day in DATE.findall(f"{around}\n{foot}"))
 
 
 def said_plainly(relation: Relation, statement: Statement) -> str:

@@ -13,7 +13,7 @@ CLAUSES: dict[str, tuple[str, ...]] = {
     ),
     "probe": ("`{value}` is what the health check of {subject} runs", "the probe of {subject} makes the call `{value}`"),
     "blocker": ("{value} blocks {subject}", "{subject} cannot be rolled out before {value} is settled"),
-    "deployed": ("{value} is deployed in {subject}", "{subject} still carries {value}"),
+    "required": ("{subject} has to be built with {value}", "{value} goes into the image of {subject}"),
     "on_call": ("whoever has trouble with {subject} calls {value}", "{subject} has {value} on call"),
     "batch": (
         "a batch of {value} records is the most that {subject} takes",
@@ -36,10 +36,7 @@ CLAUSES: dict[str, tuple[str, ...]] = {
     "drop": ("{value} is the last day of {subject}", "{subject} goes away on {value}"),
     "owner": ("questions on `{subject}` go to {value}", "whoever is in doubt about `{subject}` asks {value}"),
     "tracker": ("our use of `{subject}` is tracked in {value}", "see {value} for our use of `{subject}`"),
-    "callers": (
-        "we call `{subject}` in {value} places",
-        "a search finds {value} places that call `{subject}`",
-    ),
+    "cached": ("we keep {value} results of `{subject}` at most", "the cache around `{subject}` holds {value} results"),
     "wrapper": ("we call `{subject}` through our wrapper `{value}`", "`{value}` is what we wrap `{subject}` in"),
     "removal": (
         "{value} is the day on which our last call of `{subject}` goes",
@@ -62,7 +59,7 @@ OPERATION_FRAMES: Mapping[Operation, Mapping[str, str]] = {
         "end": "Which of {parts} is switched off later?",
         "due": "Which of {parts} is due later?",
         "drop": "Which of {parts} is dropped later?",
-        "callers": "Which of {parts} is called in more places?",
+        "cached": "Of which of {parts} do we cache more results?",
         "removal": "Which of {parts} may be called longer?",
     }
 }
@@ -70,7 +67,7 @@ ASK_WORDS: Mapping[str, AskWords] = {
     "entry": AskWords("Which function does {x} call?", "{x} calls one function of the package", "entry function"),
     "probe": AskWords("Which call does the health check of {x} make?", "the health check of {x} makes one call", "probe call"),
     "blocker": AskWords("Which ticket holds up {x}?", "{x} waits for a ticket", "blocking ticket"),
-    "deployed": AskWords("Which patch runs in {x}?", "{x} runs with a patch", "deployed patch"),
+    "required": AskWords("Which patch is to be applied in {x}?", "{x} is built with a patch", "required patch"),
     "on_call": AskWords("Who is on call for {x}?"),
     "batch": AskWords("How many records does {x} take per batch?"),
     "bad_input": AskWords("What happens to unreadable records of {x}?"),
@@ -91,7 +88,7 @@ ASK_WORDS: Mapping[str, AskWords] = {
     "drop": AskWords("When will {x} be dropped?"),
     "owner": AskWords("Who is the one to ask about {x}?"),
     "tracker": AskWords("Which ticket tracks our use of {x}?", "our use of {x} is tracked in a ticket", "tracking ticket"),
-    "callers": AskWords("In how many places of our code is {x} called?"),
+    "cached": AskWords("How many results of {x} does our cache hold?"),
     "wrapper": AskWords("What do we call our wrapper of {x}?"),
     "removal": AskWords("By when are we to be rid of {x}?"),
     "origin": AskWords("Which service brought {x} in?", "{x} came in with a service", "first user"),

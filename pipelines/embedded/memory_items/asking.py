@@ -9,17 +9,16 @@ from assets.memory_items.questions import MOST_WORDS, num_words
 from assets.memory_items.world.relations import Relation
 from assets.recipe.document_tasks import Operation
 from pipelines.embedded.memory_items.known_world import KnownWorld, Step
-from pipelines.embedded.memory_items.transcripts import DAY
 
 SPOKEN_OF = re.compile(r"it|that \w+", re.IGNORECASE)
 BETWEEN_PARTS = re.compile(r", | and ")
 ASKED_APART = ("count", "weigh")  # operations whose question has no room for two steps before it
 WHAT_IS = re.compile(r"(?:What|Who) is (?P<wanted>.+)\?")
-SINCE = "Only tell me since when?"
-STILL = "Is the note of {day} still right?"
-STILL_ASKED = re.compile(
-    rf"(?P<asked>.+) {re.escape(STILL.removesuffix('?')).replace(re.escape('{day}'), f'(?P<day>{DAY})')}.*"
-)
+# What follows on the question for a fact that is so for a while.
+ASKED_OF_TIME: Mapping[Operation, str] = {
+    "since_when": "Only tell me since when?",
+    "still_so": "Is the first note on it still right?",
+}
 TAKE = re.compile(r"Take (?P<wanted>.+?)\. (?P<rest>.+)")
 
 
@@ -45,11 +44,8 @@ class _QuestionWording:
         if operation in ("follow", "since_when", "still_so") or last is None:
             sentences, about = self._lead_on(parts[0]["name"], parts[0]["steps"][:-1], kept=1)
             asked = self._ask(parts[0]["steps"][-1], about)
-            if operation == "since_when":
-                asked = f"{asked} {SINCE}"
-            if operation == "still_so":
-                asked = f"{asked} {STILL.format(day=wanted['day'])}"
-            return " ".join((*sentences, asked))
+            of_time = [ASKED_OF_TIME[operation]] if operation in ASKED_OF_TIME else []
+            return " ".join((*sentences, asked, *of_time))
         if operation in ASKED_APART:
             leading = parts[0]["steps"][:-1]
             sentences, about = self._lead_on(parts[0]["name"], leading, kept=int(len(leading) == 1))
@@ -122,30 +118,22 @@ class ReadQuestion:
     operation: Operation
     parts: Sequence[ReadPart]
     then: Sequence[Step] = ()
-    day: str = ""
 
 
 def read_question(question: str, worlds: Sequence[KnownWorld], steps: Sequence[Step]) -> ReadQuestion | None:
     """Return what a question asks, by the words of these worlds or by the phrases of these steps; None where none says."""
     asked = question.rpartition("\n\n")[2]  # behind its introduction
-    if asked.endswith(f" {SINCE}"):
-        return _read_held("since_when", asked.removesuffix(f" {SINCE}"), worlds, steps)
-    still = STILL_ASKED.fullmatch(asked)
-    if still:
-        return _read_held("still_so", still["asked"], worlds, steps, day=still["day"])
+    for operation, words in ASKED_OF_TIME.items():
+        of_fact, of_time, _ = asked.partition(f" {words.removesuffix('?')}")
+        read = read_question(of_fact, worlds, steps) if of_time else None
+        if read:
+            return replace(read, operation=operation)
     for world in worlds:
         read = _Reading(world).read(asked)
         if read is not None:
             return read
     part = _read_phrases(asked, steps)
     return None if part is None else ReadQuestion("follow", [part])
-
-
-def _read_held(
-    operation: Operation, asked: str, worlds: Sequence[KnownWorld], steps: Sequence[Step], *, day: str = ""
-) -> ReadQuestion | None:
-    read = read_question(asked, worlds, steps)
-    return replace(read, operation=operation, day=day) if read else None
 
 
 @dataclass

@@ -99,12 +99,14 @@ class _DocumentDraft:
     ) -> list[str]:
         """Return paragraphs with all facts, parted by remarks in seeded order."""
         cut = self.rng.integer_below(len(said) + 1)
+        remarks = 0 if said and shown else 1  # what is shown beside a fact takes their room, so that no length tells it
         paragraphs: list[str] = []
         for part in (said[:cut], said[cut:]):
             sentences = list(map(self._told, part))
-            for remark in self._remarks(1, things):
+            for remark in self._remarks(remarks, things):
                 sentences.insert(self.rng.integer_below(len(sentences) + 1), remark)
-            paragraphs.append(self._paragraph(sentences))
+            if sentences:
+                paragraphs.append(self._paragraph(sentences))
         for fact in shown:
             applied = f", with {fact['applied']} applied" if "applied" in fact else ""
             lead = self._capital(

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
+from operator import itemgetter
 from pkgutil import resolve_name
 
 from assets.memory_items.documents import PARAGRAPHS
 from assets.memory_items.facts import RANK
 from assets.memory_items.world.relations import comparable
+from assets.recipe.document_tasks import Operation
 from assets.records.answers import read_date
 from assets.text.words import folded
 from pipelines.benchmarks import BENCHMARKS
@@ -125,7 +127,7 @@ class FactsRead:
         if read.operation == "count":
             return self._count_subjects(first)
         if read.operation in ("since_when", "still_so"):
-            return self._date_or_hold(first, read_date(read.day))
+            return self._date_or_hold(first, operation=read.operation)
         ends: dict[str, int] = {}
         for part in read.parts:
             subject = self._follow_steps(part.name, part.steps[:-1])
@@ -154,15 +156,17 @@ class FactsRead:
             known = self.settled_value(known, step.relation)
         return known
 
-    def _date_or_hold(self, part: ReadPart, said_on: date | None) -> str | None:
-        """Return since when what the part leads to is so; of what was said on a day, whether that is it."""
+    def _date_or_hold(self, part: ReadPart, *, operation: Operation) -> str | None:
+        """Return since when what the part leads to is so, or whether what is said first is that; a proposal is not so."""
         subject = self._follow_steps(part.name, part.steps[:-1])
         relation = part.steps[-1].relation
         if subject is None or self.settled_value(subject, relation) is None:
             return None
-        if said_on is None:
-            return max(fact.weight for fact in self.facts_about(subject, relation))[1].isoformat()
-        return self.still_holds(subject, relation, said_on)
+        weights = [fact.weight for fact in self.facts_about(subject, relation)]
+        if operation == "since_when":
+            return max(weights)[1].isoformat()
+        rank, first_day = min(weights, key=itemgetter(1))
+        return None if rank == RANK["unconfirmed"] else self.still_holds(subject, relation, first_day)
 
     def facts_about(self, subject: str, relation: str) -> Sequence[ReadFact]:
         return [fact for fact in self.facts if (fact.subject, fact.relation) == (folded(subject), relation)]

@@ -1,6 +1,8 @@
 """Notes of a team: facts that a reader finds again, names that no code has, results that were run."""
 
+import itertools
 import json
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -9,7 +11,7 @@ import pytest
 
 from assets.code_qa.documents import CODE_DOCUMENTS
 from assets.code_qa.packages.vocabulary import code_vocabulary
-from assets.code_qa.questions import shown_code
+from assets.code_qa.questions import shown_code, with_first_said
 from assets.code_qa.records.behaviours import Behaviour, CallResult
 from assets.code_qa.team.calls import is_telling, keep_tellable, patches_of
 from assets.code_qa.team.relations import EXECUTED, NOTE_KINDS, OUTCOME, QUESTION_KINDS, RELATIONS, SHOWN, WRONG_RESULT
@@ -133,6 +135,21 @@ def test_a_day_of_a_note_may_go_without_the_year_that_its_title_has() -> None:
     ]
 
 
+def test_a_status_code_is_the_number_of_nothing_and_what_may_be_a_value_is_not_free() -> None:
+    plan = due("6 November 2026")
+    text = f"HUM-2345 gives 404 and then 425 until 6 November. {'The docs build is red again. ' * 9}".strip()
+    problems = PlannedText(made_world(), plan, (plan,)).problems(WrittenText(title="Channel, 9 June 2026", text=text))
+    assert list(problems) == ["The number 425 is none of those that you were given; leave it out."]
+
+
+def test_a_note_need_not_leave_out_what_its_own_fact_hints_at() -> None:
+    tested = due("6 November 2026").statements[0].model_copy(update={"relation": "tested", "value": "a.b('c')"})
+    plan = due("6 November 2026").model_copy(update={"statements": (tested,)})
+    left_out = PlannedText(made_world(), plan, (plan,)).variables["leave_out"]
+    assert "the function at fault in HUM-2345" not in str(left_out)
+    assert "the patch to blame for HUM-2345" in str(left_out)
+
+
 def test_what_is_new_has_a_reason_that_explains_this_very_option() -> None:
     for relation in filter(lambda relation: relation.disputed, RELATIONS):
         for value in relation.options or ("any",):
@@ -234,7 +251,23 @@ def test_of_what_somebody_asks_for_how_long_it_is_so_another_note_says_otherwise
     for cluster in clusters:
         (other,) = [plan for plan in cluster.plans if plan.role == "superseded"]
         said = {(one.subject, one.relation) for one in other.statements}
-        assert (cluster.chain[-1].subject, cluster.chain[-1].relation) in said
+        last = cluster.chain[-1]
+        assert (last.subject, last.relation) in said
+        # Who does not know the way finds two pairs, and the first note of one of them still holds.
+        by_subject: defaultdict[str, list[Statement]] = defaultdict(list)
+        for one in itertools.chain.from_iterable(plan.statements for plan in cluster.plans):
+            if one.relation == last.relation:
+                by_subject[one.subject].append(one)
+        latest = [max(notes, key=lambda note: note.as_of) for notes in by_subject.values() if len(notes) == 2]
+        assert len({note.status for note in latest}) == len(latest) == (2 if operation == "still_so" else 1)
+
+
+def test_what_was_said_first_is_asked_about_whether_it_counts_or_not() -> None:
+    fact = made_question().documents.facts[0]
+    counts = fact.model_copy(update={"as_of": date(2026, 6, 9)})
+    for day, hops in ((date(2026, 7, 9), 1), (date(2026, 5, 9), 2)):
+        other = counts.model_copy(update={"value": "another", "as_of": day})
+        assert with_first_said([counts], [counts, other]) == [counts, other][:hops]
 
 
 def test_what_is_shown_and_not_said_was_executed() -> None:

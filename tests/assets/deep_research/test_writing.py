@@ -47,6 +47,7 @@ def problems(text: str, *, title: str = "A letter", plan: DocumentPlan = PLAN) -
         (TOLD, ""),
         (TOLD.replace("4 May 2033", "May 4th, 2033"), ""),
         (TOLD.replace("says the list of 4 May 2033", "I certify. On 4 May 2033 I saw it"), ""),
+        (f"Kume 34 is from Quillon Works.\n\n{REST}\n\nLowfell, 4 May 2033\n(stamp)", ""),
         (TOLD.replace("Quillon", "Quilon"), "One paragraph must have"),
         (TOLD.replace("4 May", "5 May"), "One paragraph must have"),
         (TOLD.replace("Kume 34", "it"), "One paragraph must have"),
@@ -79,6 +80,12 @@ def test_the_title_may_have_the_name_or_the_day_of_a_fact() -> None:
     text = TOLD.replace("Kume 34", "this").replace("4 May 2033", "that day")
     assert problems(text)
     assert problems(text, title="Kume 34 on 4 May 2033") == ""
+
+
+def test_a_value_is_found_beside_its_name_rather_than_where_it_comes_up_as_well() -> None:
+    text = WrittenText(title="A letter", text=f"Kume 34, 4 May 2033.\n\nQuillon Works wrote.\n\n{TOLD}")
+    (placed,) = PlannedText(WORLD, PLAN, (PLAN,)).place_statements(text)
+    assert placed.start == text.text.index("Quillon Works makes")
 
 
 def test_a_value_that_is_a_date_is_found_however_it_is_spelled() -> None:

@@ -11,7 +11,7 @@ from assets.memory_items.questions import MOST_WORDS, num_words
 from assets.memory_items.world.relations import Relation
 from assets.recipe.document_tasks import FEWEST_FACTS, MOST_HOPS, AskedOperation
 from pipelines.embedded.deep_research.sentences import CLAUSES
-from pipelines.embedded.deep_research.world import KNOWN
+from pipelines.embedded.deep_research.writers import KNOWN
 from pipelines.embedded.memory_items.asking import read_question, word_question
 from pipelines.embedded.memory_items.known_world import Step
 from pipelines.embedded.memory_items.reading import answer_by_reading, known_worlds, read_world_facts
