@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.recipe.recipe import MOST_ITEMS, Recipe
+from assets.recipe.recipe import MOST_ITEMS, FoundCheaply, Recipe
 from assets.records.base import Record, quantity
 
 # What a question asks of its facts: the end of a chain, a sum, a difference, an order, how many there are, something about the
@@ -98,12 +98,7 @@ class DocumentTaskRecipe(Recipe):
         le=1,
         description="how well words, names or form may tell support from filler, as the area under the curve",
     )
-    max_found_cheaply: float = Field(
-        default=1,
-        gt=0,
-        le=1,
-        description="how often a reader without a model may find all that is needed in 10 % of a history; 1: no limit",
-    )
+    max_found_cheaply: FoundCheaply = 1
 
     @model_validator(mode="after")
     def sizes_are_possible(self) -> Self:

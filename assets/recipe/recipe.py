@@ -40,6 +40,14 @@ def _sorted_entries(again: dict[Name, dict[Name, PositiveInt]]) -> dict[Name, di
 
 
 Again = Annotated[dict[Name, dict[Name, PositiveInt]], AfterValidator(_sorted_entries)]
+FoundCheaply = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=1,
+        description="how often a reader without a model may find all that is needed in 10 % of a history; 1: no limit",
+    ),
+]
 
 
 def times_again(again: Mapping[str, Mapping[str, int]], *, stage: str, item_id: str) -> int:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from assets.recipe.recipe import MOST_ITEMS, Recipe
+from assets.recipe.recipe import MOST_ITEMS, FoundCheaply, Recipe
 from assets.records.base import Record, quantity
 
 # What becomes of a fact after it was told.
@@ -72,12 +72,7 @@ class UserFactsRecipe(Recipe):
         le=1,
         description="share of questions that one guess may get right, as in always saying that it is not known",
     )
-    max_found_cheaply: float = Field(
-        default=1,
-        gt=0,
-        le=1,
-        description="how often a reader without a model may find all that is needed in 10 % of a history; 1: no limit",
-    )
+    max_found_cheaply: FoundCheaply = 1
 
     @model_validator(mode="after")
     def fates_fit(self) -> Self:

@@ -51,9 +51,9 @@ class DatasetInfo:
             raise EvaluationError(f"{self.name} has {held}; --users {users} cannot be taken from them.")
         return replace(self, users=self.users[:users])
 
-    def check_options(self, options: EvaluationOptions, *, whole: bool, but: str = "") -> None:
-        """Raise EvaluationError for an option that needs AMemGym's dialogues; `but`: one that is taken nevertheless."""
-        refused = ["--assistant"] if whole else [option for option in options.of_dialogues if option != but]
+    def check_options(self, options: EvaluationOptions, *, whole: bool, allowed_option: str = "") -> None:
+        """Raise EvaluationError for an option that needs AMemGym's dialogues, but for the `allowed_option`."""
+        refused = ["--assistant"] if whole else [option for option in options.of_dialogues if option != allowed_option]
         if refused:
             raise self.refusal_of(refused[0])
 

@@ -153,7 +153,7 @@ def read_sde_tasks(source: str) -> WorldTasks:
             f"{counted(len(tasks) - len(decided), 'task')}.",
         ),
     )
-    return WorldTasks(info, tuple(chains), WINDOW, but=REPLAY)
+    return WorldTasks(info, tuple(chains), WINDOW, allowed_option=REPLAY)
 
 
 def _read_json(path: Path, kind: TypeAdapter[T]) -> T:

@@ -83,7 +83,8 @@ def read_swe_tasks(source: str) -> WorldTasks:
         tokens=BUDGET,
         notices=(f"Left out, because their tests are not named as pytest's: {', '.join(left_out)}.",) if left_out else (),
     )
-    return WorldTasks(info, tuple(Chain(row.instance_id, (RepositoryTask(row),)) for row in rows), WINDOW, but=REPLAY)
+    chains = tuple(Chain(row.instance_id, (RepositoryTask(row),)) for row in rows)
+    return WorldTasks(info, chains, WINDOW, allowed_option=REPLAY)
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

@@ -85,7 +85,7 @@ def read_tau2_tasks(source: str) -> WorldTasks:
     found_chains: list[Chain] = []
     for name, those in chains.items():
         found_chains.append(Chain(name, tuple(map(DialogueTask, those))))
-    return WorldTasks(info, tuple(found_chains), WINDOW, but="user_model")
+    return WorldTasks(info, tuple(found_chains), WINDOW, allowed_option="user_model")
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def read_webarena_tasks(source: str) -> WorldTasks:
         tokens=BUDGET,
         notices=tuple(notices),
     )
-    return WorldTasks(info, tuple(chains), WINDOW, but=REPLAY, turn=browser_windows)
+    return WorldTasks(info, tuple(chains), WINDOW, allowed_option=REPLAY, turn=browser_windows)
 
 
 def _applications(folder: Path) -> list[Path]:

@@ -89,14 +89,14 @@ class Chain:
 class WorldTasks:
     """The tasks of a world, each alone or chained.
 
-    `window`: tokens in sight by default. `but`: an option of dialogues that it takes nevertheless. `turn`: gives what an
+    `window`: tokens in sight by default. `allowed_option`: one of dialogues that it takes nevertheless. `turn`: gives what an
     episode holds while it lasts. `prefixes`: the recorded replies that a task's episodes begin with, by its id.
     """
 
     info: DatasetInfo
     chains: tuple[Chain, ...]
     window: int
-    but: str = ""
+    allowed_option: str = ""
     turn: Turn = nullcontext
     prefixes: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
@@ -106,7 +106,7 @@ class WorldTasks:
 
     def replaying(self, recorded: FinishedRun) -> Self:
         """Return the tasks whose episodes begin with the first half of those of a run. Raises EvaluationError."""
-        if self.but != REPLAY:
+        if self.allowed_option != REPLAY:
             raise self.info.refusal_of(REPLAY)
         prefixes: dict[str, Sequence[str]] = {}
         for row in recorded.answers:
@@ -122,7 +122,7 @@ class WorldTasks:
         return replace(self, prefixes=prefixes)
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
-        self.info.check_options(options, whole=whole, but=self.but)
+        self.info.check_options(options, whole=whole, allowed_option=self.allowed_option)
         return {
             "mode": "episode",
             "replayed_run": options.replayed_run,
