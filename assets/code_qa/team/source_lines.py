@@ -1,4 +1,4 @@
-"""What a note quotes of a function: its name, signature, docstring, and lines that decide something."""
+"""What a note quotes of a function: its signature, docstring, and lines that decide something."""
 
 import ast
 from collections.abc import Iterator
@@ -15,7 +15,6 @@ NO_DOC = "nothing at all"
 class SourceWords(NamedTuple):
     """Words of a function. `lines` are quoted with their places; there is at least one."""
 
-    name: str
     signature: str
     doc: str
     lines: tuple[str, ...]
@@ -30,7 +29,6 @@ def source_words(sources: CodeSources, symbol: CodeSymbol) -> SourceWords:
     doc = (ast.get_docstring(function) or "").partition("\n")[0].replace("`", "'").strip().removesuffix(".")
     lines = tuple(_deciding_lines(function, file))
     return SourceWords(
-        name=name,
         signature=f"`{symbol.signature}`" if _is_plain(symbol.signature) else name,
         doc=f'"{neutralize_brackets(doc)}"' if doc else NO_DOC,
         lines=lines or (f"{name} ({file.path}, line {function.lineno})",),
