@@ -1,11 +1,11 @@
 """A diff in the terminal: the verdict, the changed texts with their words marked, and then the counts."""
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from assets.reporting.text_table import print_table
 from dataset_card.diff.records import CellChange, ReleaseDiff, TableChange
-from dataset_card.diff.render import LABELS, DiffTable, by_interest, marked_words, rows_table, settings_table, verdict
+from dataset_card.diff.render import LABELS, by_interest, marked_words, rows_table, settings_table, verdict
 
 # A screen shows the gist: the page has all rows, and --json all words.
 ROWS_OF_A_TABLE = 4
@@ -26,7 +26,9 @@ def print_diff(diff: ReleaseDiff, console: Console) -> None:
             _print_rows(table, console)
     for table in (rows_table(diff), settings_table(diff)):
         if table.rows:
-            _print_table(table, console)
+            console.print()
+            rows = [list(map(_shorten, row)) for row in table.rows]
+            print_table(console, table.heads, rows, title=table.title)
 
 
 def _print_rows(table: TableChange, console: Console) -> None:
@@ -56,15 +58,5 @@ def _marked_text(cell: CellChange) -> Text:
     return line
 
 
-def _print_table(table: DiffTable, console: Console) -> None:
-    printed = Table(title=table.title, title_justify="left", show_lines=not table.numbers)
-    for number, name in enumerate(table.heads):
-        printed.add_column(name, justify="right" if number and table.numbers else "left")
-    for row in table.rows:
-        printed.add_row(*map(_short_text, row))
-    console.print()
-    console.print(printed)
-
-
-def _short_text(cell: str) -> Text:
-    return Text(cell if len(cell) <= VALUE_LIMIT else f"{cell[: VALUE_LIMIT - 3]}...")
+def _shorten(cell: str) -> str:
+    return cell if len(cell) <= VALUE_LIMIT else f"{cell[: VALUE_LIMIT - 3]}..."

@@ -164,7 +164,7 @@ def test_the_terminal_marks_words_first_and_bookkeeping_last(tmp_path: Path) -> 
     assert "[-My doctor said" in told
     assert "{+Always.+}" in told
     assert "gate_records:" not in told
-    places = [told.index(part) for part in ("answer_choices: user", "sessions: user", "│ sessions", "│ gate_records")]
+    places = [told.index(part) for part in ("answer_choices: user", "sessions: user", "\nsessions ", "\ngate_records ")]
     assert places == sorted(places)
 
 
