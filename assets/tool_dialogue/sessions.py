@@ -26,10 +26,6 @@ def _sessions_per_task(recipe: ToolDialogueRecipe) -> float:
     return OF_CHAIN * written_per_task(recipe, spare=ServiceDesk.spare_clusters, worlds=len(recipe.domains))
 
 
-def _sessions_of_its_own(recipe: ToolDialogueRecipe) -> float:
-    return OF_CHAIN * documents_of_cluster(recipe)
-
-
 TD_SESSIONS = told_stage(
     "td_sessions",
     write_sessions,
@@ -37,7 +33,7 @@ TD_SESSIONS = told_stage(
     prompts=(ServiceDesk.write_prompt,),
     calls={
         ServiceDesk.write_prompt: PromptCalls(_sessions_per_task, reading=1500, writing=330),
-        RECOVER: PromptCalls(_sessions_of_its_own, reading=600, writing=30),
+        RECOVER: PromptCalls(lambda recipe: OF_CHAIN * documents_of_cluster(recipe), reading=600, writing=30),
     },
     description="Earlier sessions: phone calls, chats, letters, visits to the desk, each written around what it settles, with "
     "the calls that a clerk made. A reader finds all that each session settles again in its final text.",

@@ -252,10 +252,6 @@ def _link_problems(by_label: Mapping[str, FactMatter], recipe: UserFactsRecipe) 
     return problems
 
 
-def _votes(recipe: UserFactsRecipe) -> float:
-    return recipe.gates.votes_for(GATE)[1]
-
-
 FACTS_MATTERS = Stage(
     name="facts_matters",
     record=FactMatters,
@@ -264,7 +260,7 @@ FACTS_MATTERS = Stage(
     prompts=(DRAFT, READ_PAIRS),
     calls={
         DRAFT: PromptCalls(reading=650, writing=620),
-        READ_PAIRS: PromptCalls(_votes, reading=380, writing=80),
+        READ_PAIRS: PromptCalls(lambda recipe: recipe.gates.votes_for(GATE)[1], reading=380, writing=80),
     },
     description=AssetDescription(
         group="people",

@@ -232,14 +232,6 @@ def _told_tokens(recipe: UserFactsRecipe) -> float:
     return 110 + 14 * (recipe.others_per_session + recipe.talk_per_session)
 
 
-def _readings(recipe: UserFactsRecipe) -> float:
-    return recipe.num_sessions * recipe.gates.votes_for(GATE)[1]
-
-
-def _mails(recipe: UserFactsRecipe) -> float:
-    return recipe.dynamics.counts(recipe.num_facts)["forgotten"]
-
-
 FACTS_SESSIONS = Stage(
     name="facts_sessions",
     version=2,
@@ -249,8 +241,8 @@ FACTS_SESSIONS = Stage(
     prompts=(TELL, MAIL, READ),
     calls={
         TELL: PromptCalls(attrgetter("num_sessions"), reading=680, writing=_told_tokens),
-        READ: PromptCalls(_readings, reading=450, writing=60),
-        MAIL: PromptCalls(_mails, reading=220, writing=50),
+        READ: PromptCalls(lambda recipe: recipe.num_sessions * recipe.gates.votes_for(GATE)[1], reading=450, writing=60),
+        MAIL: PromptCalls(lambda recipe: recipe.dynamics.counts(recipe.num_facts)["forgotten"], reading=220, writing=50),
     },
     description=AssetDescription(
         group="lives",

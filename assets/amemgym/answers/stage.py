@@ -187,14 +187,6 @@ def _readings(recipe: AMemGymRecipe, gate: str) -> float:
     return recipe.gates.votes_for(gate)[1] * recipe.num_questions * options / shared
 
 
-def _recovery_votes(recipe: AMemGymRecipe) -> float:
-    return _readings(recipe, "recovery")
-
-
-def _choice_votes(recipe: AMemGymRecipe) -> float:
-    return _readings(recipe, "choice") * recipe.gates.reverse
-
-
 ANSWERS = Stage(
     name="answers",
     record=AnswerSet,
@@ -204,8 +196,8 @@ ANSWERS = Stage(
     prompts=("answers/draft", "answers/check", "answers/choose", "answers/refine"),
     calls={
         "answers/draft": PromptCalls(attrgetter("num_questions")),
-        "answers/check": PromptCalls(_recovery_votes),
-        "answers/choose": PromptCalls(_choice_votes, always=False),
+        "answers/check": PromptCalls(lambda recipe: _readings(recipe, "recovery")),
+        "answers/choose": PromptCalls(lambda recipe: _readings(recipe, "choice") * recipe.gates.reverse, always=False),
         "answers/refine": PromptCalls(attrgetter("num_questions"), always=False),
     },
     version=9,

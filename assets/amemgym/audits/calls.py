@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from assets.amemgym.answers.gates import answers_of_one_question, answers_per_call
 from assets.amemgym.audits.judgements import GUESSES
@@ -61,30 +62,12 @@ def _query_calls(recipe: AMemGymRecipe) -> float:
     return _decoy_calls(recipe, "exposure", sharing) + sharing.calls(recipe.audit.pairs)
 
 
-def _probes(recipe: AMemGymRecipe) -> float:
-    return _query_calls(recipe) if recipe.gates.unexposed else 0
-
-
-def _own_readings(recipe: AMemGymRecipe) -> float:
-    return 0 if recipe.gates.unexposed else _query_calls(recipe)
-
-
-def _recoveries(recipe: AMemGymRecipe) -> float:
-    return _pair_calls(recipe) + _decoy_calls(recipe, "recovery", _answer_sharing(recipe))
-
-
-def _choices(recipe: AMemGymRecipe) -> float:
-    decoys = _decoy_calls(recipe, "choice", _answer_sharing(recipe)) if recipe.gates.reverse else 0
-    return _pair_calls(recipe) + decoys
-
-
-def _answer_sharing(recipe: AMemGymRecipe) -> Sharing:
-    return Sharing(recipe.num_questions, recipe.gates.texts_per_call)
-
-
-def _pair_calls(recipe: AMemGymRecipe) -> int:
-    sharing = Sharing(recipe.num_questions, answers_per_call(recipe.gates), answers_of_one_question(recipe))
-    return sharing.calls(recipe.audit.pairs)
+def _answer_calls(recipe: AMemGymRecipe, gate: str) -> float:
+    """Return the calls of a gate of answers: on pairs of votes, and on decoys."""
+    pairs = Sharing(recipe.num_questions, answers_per_call(recipe.gates), answers_of_one_question(recipe))
+    decoys = Sharing(recipe.num_questions, recipe.gates.texts_per_call)
+    decoy_calls = _decoy_calls(recipe, gate, decoys) if gate == "recovery" or recipe.gates.reverse else 0
+    return pairs.calls(recipe.audit.pairs) + decoy_calls
 
 
 def _guesses(recipe: AMemGymRecipe) -> float:
@@ -103,9 +86,12 @@ OWN_READINGS = "session_queries/check_exposure"
 AUDIT_CALLS = {
     **{f"audits/{probe}": _if_enabled(_guesses) for probe in GUESSES},
     "state_trajectory/check": _if_enabled(_story_calls),
-    "session_queries/probe": _if_enabled(_probes),
+    "session_queries/probe": _if_enabled(lambda recipe: _query_calls(recipe) if recipe.gates.unexposed else 0),
     # No shipped recipe asks it, so that nobody measured its tokens.
-    OWN_READINGS: replace(SESSION_QUERIES.calls[OWN_READINGS], per_item=_if_enabled(_own_readings).per_item),
-    "answers/check": _if_enabled(_recoveries),
-    "answers/choose": _if_enabled(_choices),
+    OWN_READINGS: replace(
+        SESSION_QUERIES.calls[OWN_READINGS],
+        per_item=_if_enabled(lambda recipe: 0 if recipe.gates.unexposed else _query_calls(recipe)).per_item,
+    ),
+    "answers/check": _if_enabled(partial(_answer_calls, gate="recovery")),
+    "answers/choose": _if_enabled(partial(_answer_calls, gate="choice")),
 }

@@ -329,14 +329,6 @@ def _votes(recipe: AMemGymRecipe) -> float:
     return recipe.gates.votes_for("exposure")[1] * (shared + REWRITTEN_QUERIES * _session_count(recipe))
 
 
-def _probes(recipe: AMemGymRecipe) -> float:
-    return _votes(recipe) * recipe.gates.unexposed
-
-
-def _own_readings(recipe: AMemGymRecipe) -> float:
-    return _votes(recipe) * (not recipe.gates.unexposed)
-
-
 SESSION_QUERIES = Stage(
     name="session_queries",
     record=SessionSet,
@@ -355,8 +347,10 @@ SESSION_QUERIES = Stage(
         "session_queries/initial": PromptCalls(_initial_calls),
         "session_queries/update": PromptCalls(calls_for_changes),
         "session_queries/noise": PromptCalls(_noise_calls, always=False),
-        "session_queries/probe": PromptCalls(_probes, always=False),
-        "session_queries/check_exposure": PromptCalls(_own_readings, reading=290, writing=30, always=False),
+        "session_queries/probe": PromptCalls(lambda recipe: _votes(recipe) * recipe.gates.unexposed, always=False),
+        "session_queries/check_exposure": PromptCalls(
+            lambda recipe: _votes(recipe) * (not recipe.gates.unexposed), reading=290, writing=30, always=False
+        ),
         "session_queries/refine": PromptCalls(_session_count, always=False),
     },
     version=10,
