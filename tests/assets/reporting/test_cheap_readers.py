@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+import pytest
+
+from assets.recipe.loading import load_recipe
 from assets.records.report import MinimalReport
 from assets.reporting.cheap_readers import BY_NAMES, BY_TWO_SEARCHES, BY_WORDS, NEEDED, SUMMARY, WINDOW, CheapReaders, History
 
@@ -63,3 +66,8 @@ def test_needed_texts_that_do_not_fit_are_said() -> None:
         variant="v", noun="task", wanted=1, finished=1, replaced={}, cheap_readers=readers.lines(), max_found_cheaply=0.5
     )
     assert report.exceeded_limits == ("Needed texts fit into 10 % of the history in only 0.00.",)
+
+
+@pytest.mark.parametrize("variant", ["dr-base", "code-base", "tools-base", "base-facts"])
+def test_a_base_is_not_released_where_a_cheap_reader_finds_what_is_needed(variant: str) -> None:
+    assert load_recipe(variant).model_dump()["max_found_cheaply"] == 0.5
