@@ -16,6 +16,7 @@ from assets.recipe.loading import build_recipe, dotted_fields
 from assets.recipe.recipe import Recipe
 from assets.records.base import Record
 from assets.reporting.plurals import counted
+from assets.text.words import shorten
 
 SHOWN = 3  # differences that a sentence names; the others are counted
 # Metadata of an input that is given the values of all its partitions, by partition.
@@ -128,5 +129,4 @@ def difference(recipe: Recipe, other: Recipe) -> str:
 
 
 def _shorten(value: object) -> str:
-    text = "nothing" if value in ("", None, (), [], {}) else str(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return "nothing" if value in ("", None, (), [], {}) else shorten(str(value), 40)

@@ -16,6 +16,7 @@ from assets.recipe.recipe import Recipe, RecipeError, variant_problem
 from assets.recipe.registry import DEFAULT_BENCHMARK, RECIPE_TYPES
 from assets.records.base import duplicates
 from assets.records.problems import name_meant, nearest_first, requirement
+from assets.text.words import shorten
 
 RECIPES = Path(os.environ.get("AMEMGYM_RECIPES") or Path(__file__).parents[2] / "pipelines" / "recipes")
 MOST_ALIASES = 100  # a few lines of aliases of aliases make gigabytes
@@ -247,5 +248,4 @@ def _spell_value(value: object) -> str:
     """A value as recipe files spell it, no longer than a sentence bears."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
-    text = str(value) if isinstance(value, date) else repr(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+    return shorten(str(value) if isinstance(value, date) else repr(value), MOST_SHOWN)

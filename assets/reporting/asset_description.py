@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from assets.text.words import shorten
+
 Row = dict[str, object]
 CELL_LIMIT = 400
 # Dagster shows Markdown of fewer than 1000 characters in place, longer text behind a link.
@@ -53,9 +55,8 @@ def _cell(value: object, *, limit: int) -> str:
     elif isinstance(value, (list, tuple)):
         value = ", ".join(map(str, cast(Sequence[object], value)))
     text = "" if value is None else " ".join(str(value).split())
-    text = text if len(text) <= limit else text[: limit - 3] + "..."
     # Text of personas and models is shown as it is: it must not end a cell, or load a picture from somewhere.
-    return re.sub(r"([\\`*~|<>\[\]])", r"\\\1", text)
+    return re.sub(r"([\\`*~|<>\[\]])", r"\\\1", shorten(text, limit))
 
 
 def fields(record: Any) -> Sequence[Row]:

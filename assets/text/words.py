@@ -83,6 +83,11 @@ def _folded_word(word: str) -> str:
     return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zzes")) else word[:-1]
 
 
+def shorten(text: str, most: int) -> str:
+    """Return the text; of one with more characters the beginning, with three dots."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def folded(text: str) -> str:
     """Return the folded words with single spaces; the text itself where it has none."""
     return " ".join(words_of(text)) or text.strip()

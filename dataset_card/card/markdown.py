@@ -6,19 +6,20 @@ may become an image, a link, code, a heading or HTML.
 
 import re
 
+from assets.text.words import shorten
+
 MARKUP = re.compile(r"([\\`*_\[\]!#~$|])")
 # What GitHub's Markdown turns into links by itself.
 ADDRESS = re.compile(r"(https?|ftp)://|www\.", re.IGNORECASE)
 BACKTICKS = re.compile(r"`+")
 LIST_ITEM = re.compile(r"^([-+=]|\d+(?=[.)]))")
-ELLIPSIS = "..."
 
 
 def text(value: object, *, limit: int | None = None) -> str:
     """One line that shows these words, in a paragraph, a list or a cell of a table; at most `limit` of their characters."""
     flat = " ".join(str(value).split())
-    if limit is not None and len(flat) > limit:
-        flat = flat[: limit - len(ELLIPSIS)] + ELLIPSIS
+    if limit is not None:
+        flat = shorten(flat, limit)
     escaped = MARKUP.sub(r"\\\1", flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
     escaped = ADDRESS.sub(_without_link, escaped).replace("@", "&#64;")
     return LIST_ITEM.sub(_without_list, escaped)

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from assets.reporting.text_table import print_table
+from assets.text.words import shorten
 from dataset_card.diff.records import CellChange, ReleaseDiff, TableChange
 from dataset_card.diff.render import LABELS, by_interest, marked_words, rows_table, settings_table, verdict
 
@@ -27,7 +28,7 @@ def print_diff(diff: ReleaseDiff, console: Console) -> None:
     for table in (rows_table(diff), settings_table(diff)):
         if table.rows:
             console.print()
-            rows = [list(map(_shorten, row)) for row in table.rows]
+            rows = [[shorten(cell, VALUE_LIMIT) for cell in row] for row in table.rows]
             print_table(console, table.heads, rows, title=table.title)
 
 
@@ -56,7 +57,3 @@ def _marked_text(cell: CellChange) -> Text:
         line.truncate(CELL_LIMIT - 3)
         line.append("...")
     return line
-
-
-def _shorten(cell: str) -> str:
-    return cell if len(cell) <= VALUE_LIMIT else f"{cell[: VALUE_LIMIT - 3]}..."

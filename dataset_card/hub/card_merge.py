@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from assets.text.words import shorten
 from dataset_card.card.header import split_card
 from dataset_card.hub.repo_card import SECTIONS, card_text
 
@@ -119,7 +120,4 @@ def _items_in(value: object) -> list[Any] | None:
 def _shorten(value: object) -> str:
     if value in (None, ""):
         return "nothing"
-    text = " ".join(str(value).split())
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST - 3]}..."
-    return repr(text)
+    return repr(shorten(" ".join(str(value).split()), LONGEST))

@@ -63,7 +63,7 @@ def _query_calls(recipe: AMemGymRecipe) -> float:
 
 
 def _answer_calls(recipe: AMemGymRecipe, gate: str) -> float:
-    """Return the calls of a gate of answers: on pairs of votes, and on decoys."""
+    """Return the calls of a gate of answers: on pairs of a question and a period, and on decoys."""
     pairs = Sharing(recipe.num_questions, answers_per_call(recipe.gates), answers_of_one_question(recipe))
     decoys = Sharing(recipe.num_questions, recipe.gates.texts_per_call)
     decoy_calls = _decoy_calls(recipe, gate, decoys) if gate == "recovery" or recipe.gates.reverse else 0
