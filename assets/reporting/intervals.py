@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.records.estimate import Estimate
+from assets.records.estimate import LEAST_ROOM, Estimate
 from assets.reporting.statistic import GAIN, UNIT, Kind, Range, Statistic
 
 Array = NDArray[np.float64]
@@ -95,6 +95,11 @@ def jackknife_variance(without: Array) -> float:
 def divide(above: Array, below: Array) -> Array:
     """The quotient, nan where the denominator is zero."""
     return np.divide(above, below, out=np.full(np.broadcast(above, below).shape, np.nan), where=below != 0)
+
+
+def share_of_room(gain: Array, room: Array) -> Array:
+    """Return a gain as a share of the room that there was for it; nan where there was hardly any."""
+    return divide(gain, np.where(room >= LEAST_ROOM, room, 0.0))
 
 
 def quotient(above: str, below: str, *, kind: Kind = "score", within: Range | None = UNIT) -> Metric:

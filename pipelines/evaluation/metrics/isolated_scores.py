@@ -7,12 +7,11 @@ shares an episode, such as a user: intervals are over those.
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
 from pydantic import Field
 
 from assets.records.base import Record
-from assets.records.estimate import LEAST_ROOM, NOTHING, Estimate
-from assets.reporting.intervals import Array, Metric, Sums, Tallies, divide, metric_difference, share
+from assets.records.estimate import NOTHING, Estimate
+from assets.reporting.intervals import Array, Metric, Sums, Tallies, metric_difference, share, share_of_room
 from pipelines.evaluation.isolated import CONDITIONS, Condition
 
 
@@ -78,7 +77,7 @@ gain = metric_difference(right("memory"), right("none"))
 def _gain_share(sums: Sums) -> Array:
     """(S - N) / (O - N): the gain as a share of what the needed facts would bring; nan without room between O and N."""
     room = metric_difference(right("facts"), right("none"))(sums)
-    return divide(gain(sums), np.where(room >= LEAST_ROOM, room, 0.0))
+    return share_of_room(gain(sums), room)
 
 
 gain_share = Metric(_gain_share, "items")

@@ -14,8 +14,8 @@ import yaml
 
 from assets.llm.usage import NANO
 from assets.records.base import Record
-from assets.records.estimate import LEAST_ROOM, Estimate
-from assets.reporting.intervals import Array, Metric, Sums, Tallies, divide, quotient, share
+from assets.records.estimate import Estimate
+from assets.reporting.intervals import Array, Metric, Sums, Tallies, divide, quotient, share, share_of_room
 from pipelines.evaluation.records import AnswerRow, Failure, Mode, Stage
 
 ASKED = "question.asked"
@@ -76,16 +76,12 @@ def _counts(answer: AnswerRow) -> dict[str, float]:
     }
 
 
-def _normalize_score(overall: Array, chance: Array, bound: Array) -> Array:
-    room = bound - chance
-    return divide(overall - chance, np.where(room >= LEAST_ROOM, room, 0.0))
-
-
 def memory_by_period(sums: Sums) -> Array:
     """Return (S - S_random) / (S_UB - S_random) in each period; nan where the upper bound is too near to chance."""
     overall = divide(sums["question.right"], sums["question.asked"])
     chance = divide(sums["question.chance"], sums["question.asked"])
-    return _normalize_score(overall, chance, divide(sums["upper_bound.right"], sums["upper_bound.scored"]))
+    bound = divide(sums["upper_bound.right"], sums["upper_bound.scored"])
+    return share_of_room(overall - chance, bound - chance)
 
 
 def memory_score(sums: Sums) -> Array:
