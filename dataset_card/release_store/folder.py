@@ -10,6 +10,7 @@ from typing import Protocol
 
 from assets.recipe.recipe import variant_problem
 from dataset_card.diff.compare import ComparedRelease, compare_releases, read_compared, same_release
+from dataset_card.diff.records import ReleaseDiff
 from dataset_card.diff.render import changes_section, too_low, with_changes
 from dataset_card.release.content import ReleaseContent, ReleaseFormat, write_contents
 from dataset_card.release.manifest import (
@@ -21,6 +22,7 @@ from dataset_card.release.manifest import (
     Predecessor,
     ReleaseError,
 )
+from dataset_card.release.verify import verify_release
 from dataset_card.release.versions import FIRST_VERSION, is_version, numbers, released_versions, smallest_after
 from dataset_card.release.writers import sync, sync_tree, write_file
 from dataset_card.release_store.store import FolderReleaseStore, ReleaseStore
@@ -153,7 +155,7 @@ def _release_draft(draft: ComparedRelease, *, form: ReleaseFormat, home: Path, v
 
 def _after(newest: ComparedRelease, draft: ComparedRelease, *, form: ReleaseFormat, version: str) -> tuple[str, ManifestBody]:
     """Return the version, checked against the rule, and the manifest with the card that says what changed."""
-    diff = compare_releases(newest, draft, form=form)
+    diff = _compare_whole(newest, draft, form=form)
     last = str(newest.version)
     smallest = smallest_after(last, level=diff.level)
     if version != AUTO and numbers(version) < numbers(smallest):
@@ -173,12 +175,22 @@ def _after(newest: ComparedRelease, draft: ComparedRelease, *, form: ReleaseForm
 def _find_existing(draft: ComparedRelease, *, form: ReleaseFormat, folder: Path) -> Release:
     released = _read(folder)
     if not same_release(released, draft):
-        diff = compare_releases(released, draft, form=form)
+        diff = _compare_whole(released, draft, form=form)
         raise ReleaseConflict(
             f"Version {folder.name} of {released.body.variant} is already released with other content ({diff.reason}); "
             f"choose a higher version or {AUTO!r}."
         )
     return Release(folder, Manifest.model_validate(released.body.model_dump()), created=False)
+
+
+def _compare_whole(released: ComparedRelease, draft: ComparedRelease, *, form: ReleaseFormat) -> ReleaseDiff:
+    problems = verify_release(released.folder)
+    if problems:
+        raise ReleaseConflict(
+            f"Version {released.folder.name} is damaged, so nothing can be compared with it: {problems[0]} Put back an "
+            f"unchanged copy, or move {released.folder} away; the new release then takes its place."
+        )
+    return compare_releases(released, draft, form=form)
 
 
 def _read(folder: Path) -> ComparedRelease:

@@ -1,5 +1,6 @@
 """Which number of a version has to grow, and what is refused."""
 
+import os
 import shutil
 from datetime import datetime
 from pathlib import Path
@@ -153,6 +154,13 @@ def test_a_higher_version_than_the_smallest_is_taken_and_found_again(
     shutil.copytree(first, tmp_path, dirs_exist_ok=True)
     assert write_release(content(**changes), root=tmp_path, version="3.0.0").version == "3.0.0"
     assert auto(tmp_path, **changes) == "3.0.0"
+
+
+def test_with_a_damaged_release_nothing_is_compared_and_it_is_told_what_to_do(first: Path, tmp_path: Path) -> None:
+    shutil.copytree(first, tmp_path, dirs_exist_ok=True)
+    os.truncate(tmp_path / "demo" / "0.1.0" / "tables" / "demo" / "questions.parquet", 9)
+    with pytest.raises(ReleaseConflict, match=r"^Version 0\.1\.0 is damaged, .* 9 bytes, .* or move .*/demo/0\.1\.0 away"):
+        auto(tmp_path, items=TWO[:1])
 
 
 def test_a_refusal_names_the_first_row_and_the_smallest_version(tmp_path: Path) -> None:
