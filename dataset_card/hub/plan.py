@@ -280,10 +280,7 @@ def _checked_manifest(folder: Path) -> Manifest:
     if problems:
         rest = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
         raise UnfitRelease(f"The release in {folder} is not whole: {problems[0].rstrip('.')}{rest}. {remedy(folder)}")
-    try:
-        manifest = read_manifest(folder)
-    except ManifestError as error:
-        raise UnfitRelease(f"The release in {folder} is not whole: {error}") from error
+    manifest = read_manifest(folder)
     problem = variant_problem(manifest.variant)
     if problem:
         raise UnfitRelease(problem)

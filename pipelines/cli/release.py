@@ -167,7 +167,7 @@ def _release_named(source: str, *, version: str) -> Path:
         except ReleaseError as error:
             if "/" in source or (home().releases / source.partition("@")[0]).is_dir():
                 raise
-            raise ReleaseError(f"{error} {runs_there(source, runs_folder(home()))}") from error
+            raise ReleaseError(f"{runs_there(source, runs_folder(home()))} {error}") from error
     if not ((folder / MANIFEST).exists() or (folder / RECIPE).exists() or (folder / CARD).exists()):
         raise Problem(f"{source} is a folder, but no release: it has neither {MANIFEST} nor {RECIPE}. Name a release's folder.")
     return folder
