@@ -1,12 +1,14 @@
 """The world of one question: a package as it is, an invented team, calls with their results, and patches that break them."""
 
-from collections.abc import Mapping, Sequence, Set
+import ast
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
+from assets.code_qa.packages.symbols import Function, function_in
 from assets.code_qa.packages.vocabulary import CodeVocabulary, code_vocabulary
 from assets.code_qa.records.behaviours import Behaviour, CodeBehaviours
-from assets.code_qa.records.sources import CodeSources
+from assets.code_qa.records.sources import CodeFile, CodeSources, CodeSymbol
 from assets.code_qa.team.calls import TeamCode, is_awkward
 from assets.code_qa.team.names import CODE_KINDS, WRITERS, TeamNames
 from assets.code_qa.team.relations import (
@@ -21,7 +23,6 @@ from assets.code_qa.team.relations import (
     SHOWN,
     STANDINGS,
 )
-from assets.code_qa.team.source_lines import source_words
 from assets.engine.seeded_random import SeededRandom
 from assets.memory_items.documents import PROMPT
 from assets.memory_items.facts import DocumentPlan, Hop, Statement, Status
@@ -30,11 +31,14 @@ from assets.memory_items.world.relations import FactWorld, NameMaker, Relation, 
 from assets.recipe.code_qa import PackageRecipe
 from assets.recipe.document_tasks import Operation
 from assets.text.words import folded, words_of
+from prompts.fence import neutralize_brackets
 
 OCCASIONS = read_occasions(Path(__file__).with_name("occasions.yaml"))
 TRYING = frozenset(("bug report", "code review", "ticket", "chat"))  # kinds of notes in which people try a call
 FEWEST_CALLS = 8  # of different results, below which no note tells of calls
 FEWEST_PATCHES = 12  # below which no note tells of patches
+MOST_LETTERS = 80  # of a line that is quoted
+NO_DOC = "nothing at all"
 
 
 class TeamWorld(FactWorld):
@@ -182,3 +186,43 @@ def stands_in_code(statement: Statement, world: TeamWorld) -> str:
         return ""
     named = value.name in subject.source or folded(value.symbol_id) in words_of(subject.source)
     return f"{statement.value} in {statement.subject}" if named else ""
+
+
+class SourceWords(NamedTuple):
+    """Words of a function. `lines` are quoted with their places; there is at least one."""
+
+    signature: str
+    doc: str
+    lines: tuple[str, ...]
+
+
+def source_words(sources: CodeSources, symbol: CodeSymbol) -> SourceWords:
+    """Return what may be quoted of a function of the sources."""
+    file = next(candidate for candidate in sources.files if candidate.path == symbol.path)
+    function = function_in(file, symbol.name)
+    name = f"`{symbol.name}`"
+    # Marks of code would read as code of the note.
+    doc = (ast.get_docstring(function) or "").partition("\n")[0].replace("`", "'").strip().removesuffix(".")
+    lines = tuple(_deciding_lines(function, file))
+    return SourceWords(
+        signature=f"`{symbol.signature}`" if _is_plain(symbol.signature) else name,
+        doc=f'"{neutralize_brackets(doc)}"' if doc else NO_DOC,
+        lines=lines or (f"{name} ({file.path}, line {function.lineno})",),
+    )
+
+
+def _deciding_lines(function: Function, file: CodeFile) -> Iterator[str]:
+    """Yield lines of conditions and loops, whose outcome no line alone gives away, each with its place."""
+    lines = file.text.split("\n")
+    numbers: set[int] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.If | ast.While | ast.For):
+            numbers.add(node.lineno)
+    for number in sorted(numbers):
+        line = lines[number - 1].strip()
+        if _is_plain(line) and len(line) <= MOST_LETTERS:
+            yield f"`{line}` ({file.path}, line {number})"
+
+
+def _is_plain(text: str) -> bool:
+    return "`" not in text and "{" not in text and neutralize_brackets(text) == text
