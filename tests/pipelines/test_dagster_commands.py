@@ -1,7 +1,6 @@
 """Dagster's own command on this project, `dg`, in a process of its own, with and without work units."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +13,8 @@ from dataset_card.release.verify import verify_release
 from pipelines.definitions import warn_of_plain_server
 from pipelines.home import SERVES_PAGES
 from tests.support.commands import clean_environment
+from tests.support.guide import ROOT, copy_of_the_repository
 
-ROOT = Path(__file__).parents[2]
 SMALL = {"num_users": 1, "num_reserve": 1, "num_questions": 2, "num_periods": 1}
 
 
@@ -52,17 +51,8 @@ def output_of(environment: dict[str, str], *commands: tuple[str, ...], then: str
     return done.stdout
 
 
-def copied_project(folder: Path) -> Path:
-    """A copy of the project's code, into which a test may write."""
-    for name in ("assets", "dataset_card", "pipelines", "prompts", "validation"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "guide", "bank"))
-    shutil.copytree(ROOT / "pipelines" / "embedded" / "bank", folder / "pipelines" / "embedded" / "bank")
-    shutil.copy(ROOT / "pyproject.toml", folder)
-    return folder
-
-
 def test_dg_scaffolds_an_asset_into_the_project_and_lists_it_beside_ours(tmp_path: Path) -> None:
-    project = copied_project(tmp_path / "project")
+    project = copy_of_the_repository(tmp_path / "project")
     environment = installation(tmp_path, demo={}) | {"PYTHONPATH": str(project)}
     told = output_of(environment, ("scaffold", "defs", "dagster.asset", "mine.py"), ("list", "defs", "--json"), project=project)
     listed = json.loads(told[told.index("{\n") :])

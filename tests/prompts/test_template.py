@@ -27,8 +27,11 @@ def template(**changes: str) -> str:
     return (HEAD + BODY).format(**{**parts, **changes})
 
 
+FENCED = parse_prompt("t/t", template())
+
+
 def rendered(note: Any) -> str:
-    return parse_prompt("t/t", template()).render(note=note).messages[1].content
+    return FENCED.render(note=note).messages[1].content
 
 
 def test_a_rendered_prompt_has_a_system_and_a_user_message() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -54,7 +54,8 @@ class CleanSet:
         """The ids of the finished users."""
         return frozenset(self.records["episodes"])
 
-    def tables(self) -> dict[str, list[Record]]:
+    @cached_property
+    def tables(self) -> Mapping[str, Sequence[Record]]:
         """The rows that a release of these users would have."""
         parts = [item_rows(self.records, user) for user in self.records["episodes"]]
         parts.append(failure_rows(self.failures, self.released))

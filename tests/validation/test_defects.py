@@ -44,7 +44,7 @@ def found_in_columns(table: str, rows: list[Any], *, project: Path, only: str = 
     """The sample of each expectation about the table, or of those that begin with `only`."""
     clean = clean_set()
     own = [one for one in suite_of(table) if f"{one.column} {one.statement}".startswith(only)]
-    tables = {**clean.tables(), table: rows}
+    tables = {**clean.tables, table: rows}
     lines = validate_tables(tables, {table: own}, AMEMGYM, TABLE_EXPECTATIONS, released=clean.released, project=project)
     return {f"{line.column} {line.expectation}": list(line.sample) for line in lines}
 
@@ -65,7 +65,7 @@ def test_a_defect_is_caught(place: str, defect: Defect, tmp_path: Path) -> None:
     kind, _, name = place.partition(" ")
     if kind == "table":
         table = name
-        found = found_in_columns(table, defect.spoil(list(clean_set().tables()[table])), project=tmp_path, only=defect.rule)
+        found = found_in_columns(table, defect.spoil(list(clean_set().tables[table])), project=tmp_path, only=defect.rule)
     elif kind == "file":
         stage = name
         found = found_by_reader(stage, defect.spoil(clean_set().rows(stage)), tmp_path)
@@ -83,7 +83,7 @@ def test_a_clean_set_passes_every_rule(stage: str) -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_in_a_clean_set_every_column_expectation_holds(table: str, tmp_path: Path) -> None:
-    rows = list(clean_set().tables()[table])
+    rows = list(clean_set().tables[table])
     assert found_in_columns(table, rows, project=tmp_path) == {f"{one.column} {one.statement}": [] for one in suite_of(table)}
 
 

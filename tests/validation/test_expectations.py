@@ -59,7 +59,7 @@ def test_every_row_of_a_set_in_parts_is_validated_and_nothing_is_broken(tmp_path
         expectations.add(clean.records, user)
     lines = expectations.lines()
     assert [line for line in lines if not line.ok] == []
-    for table, rows in clean.tables().items():
+    for table, rows in clean.tables.items():
         expected = sum(1 for row in rows if getattr(row, "user_id", "") in users)
         assert {line.rows for line in lines if line.table == table} == {expected}
     site = (tmp_path / "gx" / DATA_DOCS).parent
@@ -78,11 +78,11 @@ def validated(rows: Tables, own: Mapping[str, Sequence[ColumnExpectation]], fold
 
 def tables(name: str, rows: Sequence[Record]) -> dict[str, Sequence[Record]]:
     """The clean tables, one with other rows."""
-    return {**clean_set().tables(), name: rows}
+    return {**clean_set().tables, name: rows}
 
 
 def test_a_value_of_another_type_breaks_its_own_expectations_and_stops_no_other(tmp_path: Path) -> None:
-    rows = at(age="41", name=" ")(list(clean_set().tables()["users"]))
+    rows = at(age="41", name=" ")(list(clean_set().tables["users"]))
     lines = validated(tables("users", rows), suites("users"), tmp_path)
     broken = {(line.column, line.expectation): line.sample[0] for line in lines if not line.ok}
     assert set(broken) == {("age", "is 0 to 120"), ("name", "is not blank")}
@@ -115,9 +115,9 @@ def reported(folder: Path, **changes: object) -> list[ColumnLine]:
 
 
 def test_nothing_is_written_elsewhere_and_nobody_is_called(tmp_path: Path) -> None:
-    validated(clean_set().tables(), suites("failures"), tmp_path)
+    validated(clean_set().tables, suites("failures"), tmp_path)
     with watched() as seen:
-        validated(clean_set().tables(), suites("failures", "users"), tmp_path)
+        validated(clean_set().tables, suites("failures", "users"), tmp_path)
     assert {event for event, _ in seen} == {"open", "os.mkdir"}
     assert [name for _, name in seen if not Path(name).is_relative_to(tmp_path)] == []
 
