@@ -237,6 +237,7 @@ QUESTIONS = Stage(
     prompts=("questions/draft", "questions/redraft"),
     calls={"questions/draft": PromptCalls(), "questions/redraft": PromptCalls(always=False)},
     version=3,
+    passed_by_spares=True,
     description=AssetDescription(
         group="states",
         description="Questions the user may ask at any time, each with the information types its answer depends on and their "

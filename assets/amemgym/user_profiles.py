@@ -223,6 +223,7 @@ USER_PROFILES = Stage(
     prompts=("user_profiles/complete",),
     calls={"user_profiles/complete": PromptCalls()},
     version=4,
+    passed_by_spares=True,
     description=AssetDescription(
         group="states",
         description="Personas made ready for role-play: name, basic facts and a condensed paragraph (paper section 3.1, App. "

@@ -62,10 +62,9 @@ class Spares:
         self._settle()
 
     def note_pass(self, position: int, stage: str) -> None:
-        """Note that the item has passed a stage, in which it may have been at risk."""
-        if (position, stage) in self.at_risk:
-            self.at_risk.remove((position, stage))
-            self._settle()
+        """Note that the item has passed a stage, or a call of it, in which it may have been at risk."""
+        self.at_risk.discard((position, stage))
+        self._settle()
 
     def _settle(self) -> None:
         """Begin and stop items, so that as many are under way as are wanted if all that may fail do."""

@@ -166,7 +166,8 @@ class ItemTasks:
             return SerializedRecord(content.decode(), decode=stage.record.model_validate_json)
         ahead = DraftsAhead(self.recipe, self.run_context, item_id, self.reached, partial(self._find, position), self.start)
         on_risk = partial(self.spares.note_risk, position, stage.name)
-        WATCH.set(ItemWatch(partial(ahead.show, stage.name), on_risk))
+        on_relief = partial(self.spares.note_pass, position, stage.name)
+        WATCH.set(ItemWatch(partial(ahead.show, stage.name), on_risk, on_relief))
         labels = self.run_context.labels(stage.name, item_id=item_id)
         model = MeteredModel(self.run_context.model, labels, meter, self.run_context.in_flight.ahead)
         try:
@@ -213,14 +214,16 @@ class Prefetcher:
         ahead = tasks.ahead(position)
         self.in_flight.start(_make_records(ahead, position, self._reachable(ahead.known)))
 
-    def begin_spare(self, position: int) -> Callable[[], None]:
-        """Start an item of the reserve; return how to stop it."""
+    def begin_spare(self, position: int, *, early: bool = False) -> Callable[[], None]:
+        """Start an item of the reserve, where it is `early` for the stages that spares pass; return how to stop it."""
         begun: list[ItemTasks] = []
+        stages = [self.stage, *self._reachable([*self.stage.ancestors, self.stage.name])]
+        if early:
+            stages = [stage for stage in stages if stage.passed_by_spares]
 
         async def make() -> None:
             ahead = (await asyncio.to_thread(self.read_item, position)).ahead(position)
             begun.append(ahead)
-            stages = [self.stage, *self._reachable([*self.stage.ancestors, self.stage.name])]
             await _make_records(ahead, position, stages)
 
         task = self.in_flight.start(make())

@@ -47,6 +47,7 @@ class Stage(Generic[R]):
     they begin with. Each time that it shows a draft, whose last part is new, one is called beside the calls before, with the
     drafts or records of all needs, None for one that has shown nothing yet, and the tasks of the stage's calls before, in
     order. It returns a draft of the stage's own, whose last part is new, or None.
+    `passed_by_spares`: the first items of the reserve pass it beside the others, because its calls leave slots empty.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Stage(Generic[R]):
     calls: Mapping[str, PromptCalls] = field(default_factory=dict[str, PromptCalls])
     version: int = 1
     draw: Callable[[Any, Unit], Iterable[tuple[int, R]]] | None = None
+    passed_by_spares: bool = False
     description: AssetDescription = PLAIN
 
     @property

@@ -23,6 +23,7 @@ from assets.llm.usage import Meter
 from assets.recipe.recipe import Recipe, Unit
 from assets.records.base import Failure, ItemRecord
 
+ITEMS_FOR_A_SPARE = 6  # for every so many items one of the reserve passes the first stages, which is 0.25 % of a run's tokens
 REPORTED_CAUSES = 10  # in one error; a defect that all items meet is one cause
 
 
@@ -113,6 +114,9 @@ class StageRunner:
             self.run_context.in_flight, self.stage, self._prefetched_stages, lambda position: self._item_tasks([position])
         )
         self._spares.take(positions, begin=prefetcher.begin_spare if self._prefetched_stages else None)
+        if self.stage.passed_by_spares and self._prefetched_stages:
+            for position in self.unit.reserve[: len(self.unit.items) // ITEMS_FOR_A_SPARE]:
+                prefetcher.begin_spare(position, early=True)
         limit = asyncio.Semaphore(self.run_context.items_at_once)
         reporting = asyncio.create_task(report_regularly(self._report))
         try:

@@ -316,7 +316,7 @@ async def rewrite(gate: Gate[S], attempt: GateAttempt, *, policy: GatePolicy) ->
     All gates of an item share these: so many texts an item may have. Raises ItemFailed when there were as many.
     """
     used = attempt.draft * (1 + policy.max_refinements) + attempt.refinement + 1
-    if policy.texts / 2 <= used < policy.texts:
+    if policy.texts / 2 < used < policy.texts:
         warn_of_loss()
     if attempt.refinement < policy.max_refinements:
         refused = [vote for vote in attempt.records if not vote.accepted]

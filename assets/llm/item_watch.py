@@ -13,6 +13,7 @@ class ItemWatch:
 
     on_draft: Callable[[ItemRecord], None]
     on_risk: Callable[[], None]
+    on_relief: Callable[[], None] = lambda: None
 
 
 # Of the task that makes the item, and of all tasks that it starts.
@@ -31,3 +32,10 @@ def warn_of_loss() -> None:
     watch = WATCH.get()
     if watch is not None:
         watch.on_risk()
+
+
+def take_back_warning() -> None:
+    """Say that the last try has passed, so that the spare can stop."""
+    watch = WATCH.get()
+    if watch is not None:
+        watch.on_relief()

@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from assets.llm.answer_text import UnusableReply, extract_json, has_object
 from assets.llm.copied_examples import find_copied_words, without_copied_examples
-from assets.llm.item_watch import warn_of_loss
+from assets.llm.item_watch import take_back_warning, warn_of_loss
 from assets.llm.ports import CallLabels, LanguageModel, ModelReply, ModelRequest, RequestFailed
 from assets.recipe.model_policy import AskSettings
 from assets.records.base import ItemFailed, Name, Prose, Text
@@ -196,7 +196,7 @@ async def ask_structured(
         except RequestFailed as failed:
             raise ItemFailed("call_failed", f"{prompt.name}: {failed}") from failed
         try:
-            return _convert_reply(answer, schema, convert, prompt)
+            converted = _convert_reply(answer, schema, convert, prompt)
         except UnusableReply as problem:
             if attempt == reasks:
                 remedy = f" {problem.remedy}" if problem.remedy else ""
@@ -208,6 +208,10 @@ async def ask_structured(
             messages = _asked_again(prompt, answer, str(problem), afresh=late or answer.text == before, sent=sent)
             sent.add(messages)
             before = answer.text
+        else:
+            if reasks and attempt == reasks:
+                take_back_warning()
+            return converted
     raise AssertionError("unreachable: the loop returns or raises")
 
 

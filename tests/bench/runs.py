@@ -117,20 +117,3 @@ def open_files_of(pid: int) -> int:
         return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
     except OSError:
         return 0
-
-
-def least_seconds(calls: Sequence[tuple[float, float]], *, seconds: float, work: float, slots: int) -> float:
-    """What no run can stay below that has so many slots. `calls` are those of a run without limit, which took `seconds`.
-
-    Such a run starts each call as soon as its inputs are there, so by any moment nobody can have done more than it had.
-    What is left of the `work` then takes at least its share of all slots, and what follows the last call follows in every
-    run. With the moment at the beginning this is work / slots, with the moment at the end the critical path; between them
-    it knows that the stages which every user passes call by call leave slots empty.
-    """
-    changes = sorted([(start, 1) for start, _ in calls] + [(end, -1) for _, end in calls])
-    done, under_way, since, least = 0.0, 0, 0.0, 0.0
-    for moment, change in changes:
-        done += under_way * (moment - since)
-        under_way, since = under_way + change, moment
-        least = max(least, moment + max(0.0, work - done) / slots)
-    return least + seconds - since

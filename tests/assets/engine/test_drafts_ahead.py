@@ -196,6 +196,17 @@ def test_users_who_pass_without_risk_begin_no_spare(tmp_path: Path) -> None:
     assert not spare_of(model, PROFILE)
 
 
+def test_one_spare_for_six_users_has_its_questions_early_and_counts_for_no_stage_unless_it_is_needed(tmp_path: Path) -> None:
+    stages = (USER_PROFILES, QUESTIONS, STATE_SCHEMA)
+    alone, _ = whole_run(tmp_path / "alone", SlottedModel(), *stages, ahead=False, num_users=6)
+    model = SlottedModel()
+    refs, _ = whole_run(tmp_path / "ahead", model, *stages, num_users=6)
+    assert refs == alone
+    of_spare = [request for request in model.requests if request.labels.item_id == persona(6).user_id]
+    assert [request.labels.stage for request in of_spare] == [USER_PROFILES.name, QUESTIONS.name]
+    assert sum(ref.usage.calls for ref in refs.values()) == len(model.requests) - len(of_spare)
+
+
 @dataclass
 class WatchingSpares(SlottedModel):
     """A model that notes of each call whether a spare had been begun by then."""

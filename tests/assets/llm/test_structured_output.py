@@ -1,6 +1,7 @@
 """A reply is parsed, checked, and sent back with what is wrong with it, a bounded number of times."""
 
 import json
+from contextvars import copy_context
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
 from assets.llm.copied_examples import find_copied_words
+from assets.llm.item_watch import WATCH, ItemWatch
 from assets.llm.ports import CallLabels, ModelReply
 from assets.llm.structured_output import (
     MOST_CHARACTERS,
@@ -242,6 +244,17 @@ def test_a_user_is_given_up_with_the_reason_after_the_last_try(bad: str | ModelR
     assert failed.value.reason == reason
     assert failed.value.last_reply == (bad.text if isinstance(bad, ModelReply) else bad)
     assert len(model.requests) == 3
+
+
+def test_the_last_try_is_a_risk_that_ends_when_it_passes() -> None:
+    said: list[str] = []
+
+    def ask() -> None:
+        WATCH.set(ItemWatch(lambda _: None, lambda: said.append("risk"), lambda: said.append("relief")))
+        asked('{"n": 3}', '{"n": 5}', '{"n": 6}')
+
+    copy_context().run(ask)
+    assert said == ["risk", "relief"]
 
 
 def test_without_further_tries_one_bad_reply_is_the_last() -> None:
