@@ -55,7 +55,8 @@ class PlacedStatement(Record):
 
     def stands_in(self, text: str) -> bool:
         """Return True where the text has the value at the place; a day may go without its year."""
-        told, value = text[self.start : self.end], self.statement.value
+        told = text[self.start : self.end]
+        value = self.statement.value
         day = read_date(value)
         return told == value or (day is not None and read_date(told, year=self.statement.as_of.year) == day)
 

@@ -81,7 +81,8 @@ def in_sight(messages: Sequence[Message], window: int = WINDOW_TOKENS) -> list[M
 
     What a memory gave takes none of its room, as where it stands in the instructions.
     """
-    left, room = window, MOST_TOKENS
+    left = window
+    room = MOST_TOKENS
     kept: list[Message] = []
     for message in reversed(messages):
         tokens = count_tokens(message.content)

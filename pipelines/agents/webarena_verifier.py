@@ -41,10 +41,12 @@ def _work_of(verifier: dict[str, str], state: str) -> "Callable[[Tell], None]":
             exec(compile(verifier["source"], verifier["name"], "exec"), names)  # noqa: S102
             passed, message = names["verify"](URL)
         except NotTheState as other:
-            passed, message = None, other
+            passed = None
+            message = other
         except Exception as error:  # noqa: BLE001 - anything may come out of foreign code
             # As WebArena-Infinity counts it: most often the state lacks what the verifier looks for.
-            passed, message = False, f"the verifier raised {type(error).__name__}: {error}"
+            passed = False
+            message = f"the verifier raised {type(error).__name__}: {error}"
         answer = [passed if passed is None else bool(passed), str(message)[:MOST_MESSAGE]]
         tell(json.dumps(answer).encode())
 

@@ -54,7 +54,8 @@ class RunOptions:
 
 def print_made(folder: Path, checks: str, *, started: float, quiet: bool) -> None:
     """Print which checks passed, unless `quiet`, and where the release is."""
-    console, variant = stderr_console(), folder.parent.name
+    console = stderr_console()
+    variant = folder.parent.name
     if not quiet:
         print_plain(console, f"{variant}: {checks}")
     console.print(f"Made [bold]{variant}[/bold] in {time.monotonic() - started:.1f} s: {folder}")

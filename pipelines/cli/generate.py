@@ -129,7 +129,8 @@ def generate_variant(recipe: Recipe, options: RunOptions) -> Path:
     """Make the variant and its release, unless nothing has changed; return its folder. Raises Problem with one sentence."""
     console = stderr_console()
     started = time.monotonic()
-    variant, benchmark = recipe.variant, benchmark_of(recipe)
+    variant = recipe.variant
+    benchmark = benchmark_of(recipe)
     for sentence in obstacles(home()):
         raise Problem(sentence)
     with (

@@ -71,7 +71,8 @@ class MemoryWork(Record):
     def __add__(self, other: "MemoryWork") -> "MemoryWork":
         sums = dict[str, int | None]()
         for name in MemoryWork.model_fields:
-            own, more = getattr(self, name), getattr(other, name)
+            own = getattr(self, name)
+            more = getattr(other, name)
             sums[name] = None if own is None or more is None else own + more
         return MemoryWork.model_validate(sums)
 

@@ -85,11 +85,7 @@ class AskWords:
 AnswerOwn = Callable[["FactsRead"], str | None]
 
 
-def _no_facts(_: str) -> Iterable[ReadFact]:
-    return ()
-
-
-def _no_named_facts(_: str) -> Iterable[tuple[Step, ReadFact]]:
+def _no_facts(_: str) -> tuple[()]:
     return ()
 
 
@@ -120,7 +116,7 @@ class KnownWorld:
     operation_frames: Mapping[Operation, Mapping[str, str]] = field(default_factory=dict[Operation, Mapping[str, str]])
     greatest: Mapping[str, str] = field(default_factory=dict[str, str])
     shown_facts: Callable[[str], Iterable[ReadFact]] = _no_facts
-    named_facts: Callable[[str], Iterable[tuple[Step, ReadFact]]] = _no_named_facts
+    named_facts: Callable[[str], Iterable[tuple[Step, ReadFact]]] = _no_facts
     own_question: Callable[[str], AnswerOwn | None] = _no_own_question
 
     @cached_property

@@ -122,7 +122,8 @@ def _row(content: dict[str, Any], *, where: str, folder: Path) -> SweRow:
     missing = [name for name in NEEDED if name not in content]
     if missing:
         raise EvaluationError(f"{where} has no {missing[0]}; a row of SWE-bench has {', '.join(NEEDED)}.")
-    instance_id, repo = str(content["instance_id"]), str(content["repo"])
+    instance_id = str(content["instance_id"])
+    repo = str(content["repo"])
     if not ID.fullmatch(instance_id) or not REPO.fullmatch(repo):
         raise EvaluationError(
             f"{where} has the instance_id {instance_id!r} and the repo {repo!r}; write them as SWE-bench does."

@@ -48,7 +48,8 @@ class FactAsked(AskedQuestion):
     @property
     def asked_moment(self) -> str:
         """When it is asked, or that it asks for a day on which its last change was still to come."""
-        day, change = self.question.day, self.user.sessions[-1 - self.question.age]
+        day = self.question.day
+        change = self.user.sessions[-1 - self.question.age]
         return DAY_BEFORE if day and day < change.at.date() else self.moment
 
     @property

@@ -327,7 +327,8 @@ class Play:
         asked = [question.in_one_call(group) for question in group]
         answer = recalled
         if not isinstance(answer, Answer):
-            task, kind = asked[0].readable, asked[0].kind
+            task = asked[0].readable
+            kind = asked[0].kind
             answer = await answer_recalled(task, subject, answer, tokens=self.context.manifest.tokens, kind=kind)
         rows = list[AnswerRow]()
         for question in asked:

@@ -39,7 +39,8 @@ class Power:
     @classmethod
     def of(cls, baseline: Baseline) -> "Power":
         """Return what follows from the baseline's runs."""
-        first, last = baseline.answers[0], baseline.answers[-1]
+        first = baseline.answers[0]
+        last = baseline.answers[-1]
         users = len(first)
         questions = baseline.asked / users
         right = sum("".join(run.values()).count("1") for run in baseline.answers) / len(baseline.answers) / baseline.asked

@@ -127,7 +127,8 @@ def _foreign_code(spec: MemorySpec, given: ReadSettings, *, hidden: Sequence[Pat
     else:
         point = entry_point_of(spec.kind)
         modules = [point.module.partition(".")[0]]
-        module, attribute = point.module, point.attr
+        module = point.module
+        attribute = point.attr
     path = import_path(modules, python=spec.interpreter)
     shown = list(shown_of_packages(path, hidden=hidden))
     if place is not None:
