@@ -99,7 +99,8 @@ class _DocumentDraft:
     ) -> list[str]:
         """Return paragraphs with all facts, parted by remarks in seeded order."""
         cut = self.rng.integer_below(len(said) + 1)
-        remarks = 0 if said and shown else 1  # what is shown beside a fact takes their room, so that no length tells it
+        # What only some documents show takes the room of remarks, so that no length tells it. Where all do, it has its own day.
+        remarks = 0 if said and any("run_on" not in fact for fact in shown) else 1
         paragraphs: list[str] = []
         for part in (said[:cut], said[cut:]):
             sentences = list(map(self._told, part))
