@@ -107,12 +107,24 @@ def _usable(
     task_id: str,
     worlds: int,
 ) -> Iterator[tuple[str, FactCluster]]:
-    """Yield shared clusters that have none of the names taken, in an order of the task's own, then some of its own."""
+    """Yield shared clusters that have none of the names taken, in an order of the task's own, then some of its own.
+
+    Those that share a name with one before come later: names that recur in filler would tell it from the chain, whose do not.
+    """
     shared = num_shared(recipe, spare=world.spare_clusters, worlds=worlds)
+    sharing: list[tuple[str, FactCluster]] = []
+    told: set[str] = set()
     for number in SeededRandom(recipe.world_seed, task_id, "filler").shuffled(range(shared)):
         cluster = clusters.at(number)
-        if cluster is not None and taken.isdisjoint(_names_told(world, cluster.plans)):
+        names = set[str]() if cluster is None else _names_told(world, cluster.plans)
+        if cluster is None or not taken.isdisjoint(names):
+            continue
+        if told.isdisjoint(names):
+            told |= names
             yield f"filler {number}", cluster
+        else:
+            sharing.append((f"filler {number}", cluster))
+    yield from sharing
     lacking = 0
     for number in itertools.count():
         cluster = clusters.apart(number, frozenset(taken))
