@@ -57,8 +57,8 @@ class CallLost(MemoryFailed):
 class PassingFailure(MemoryFailed):
     """A try failed for a reason that may pass. `retry_after`: seconds that are asked for. `unreachable`: nobody listens."""
 
-    def __init__(self, sentence: str, *, retry_after: float = 0.0, unreachable: bool = False) -> None:
-        super().__init__(sentence)
+    def __init__(self, sentence: str, *, trace: str = "", retry_after: float = 0.0, unreachable: bool = False) -> None:
+        super().__init__(sentence, trace=trace)
         self.retry_after = retry_after
         self.unreachable = unreachable
 
