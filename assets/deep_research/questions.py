@@ -24,9 +24,9 @@ from assets.reporting.asset_description import AssetDescription
 WORD = "dr_questions/word"
 # Of questions on documents that may disagree. How things are worked out is told here, and not in each question.
 INTRODUCTION = (
-    "Where documents disagree, what is certified counts, then what is not unconfirmed, then the latest date. A draft, and what is "
-    "said to be unsigned, from memory or without guarantee, is unconfirmed; it counts where nothing else is told of a thing. "
-    "Count what the documents tell of. "
+    "Where documents disagree, what is certified counts, then what is not unconfirmed, then the latest date. A draft, and what "
+    "is said to be unsigned, from memory or without guarantee, is unconfirmed; it counts where nothing else is told of a "
+    "thing. Count what the documents tell of. "
     "Give an order as names alone, the least or earliest first, with commas between. "
     "Give what lies between dates in days. Of several unconfirmed figures the latest is compared with the one that counts; "
     "give the difference without a sign."
