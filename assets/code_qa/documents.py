@@ -49,7 +49,7 @@ def team_stage(name: str, world: type[TeamWorld], *, needs: tuple[Stage[Any], ..
         prompts=(world.write_prompt,),
         calls=calls,
         description=description,
-        version=7,
+        version=8,
     )
 
 

@@ -51,7 +51,7 @@ RELATIONS: tuple[Relation, ...] = (
         hints_at="entry",
     ),
     Relation("blocker", "service", "ticket", "the rollout of {subject} waits for {value}", "the ticket that holds up {x}"),
-    Relation("required", "service", "patch", "{value} is to be applied in {subject}", "the patch to apply in {x}"),
+    Relation("required", "service", "patch", "{subject} needs {value}", "the patch needed by {x}"),
     Relation("on_call", "service", "person", "{value} is on call for {subject}", "the person on call for {x}"),
     Relation(
         "batch",
@@ -136,7 +136,7 @@ RELATIONS: tuple[Relation, ...] = (
         "the day by which we are to be rid of {x}",
         days=PLANNED,
     ),
-    Relation("origin", "function", "service", "`{subject}` came in with {value}", "the service that brought in {x}"),
+    Relation("origin", "function", "service", "we first used `{subject}` in {value}", "the service in which we first used {x}"),
     Relation(
         "successor",
         "function",
