@@ -51,7 +51,7 @@ RELATIONS: tuple[Relation, ...] = (
         hints_at="entry",
     ),
     Relation("blocker", "service", "ticket", "the rollout of {subject} waits for {value}", "the ticket that holds up {x}"),
-    Relation("required", "service", "patch", "{subject} needs {value}", "the patch needed by {x}"),
+    Relation("required", "service", "patch", "{subject} carries {value}", "the patch carried by {x}"),
     Relation("on_call", "service", "person", "{value} is on call for {subject}", "the person on call for {x}"),
     Relation(
         "batch",

@@ -67,7 +67,7 @@ ASK_WORDS: Mapping[str, AskWords] = {
     "entry": AskWords("Which function does {x} call?", "{x} calls one function of the package", "entry function"),
     "probe": AskWords("Which call does the health check of {x} make?", "the health check of {x} makes one call", "probe call"),
     "blocker": AskWords("Which ticket holds up {x}?", "{x} waits for a ticket", "blocking ticket"),
-    "required": AskWords("Which patch does {x} need?", "{x} needs a patch", "required patch"),
+    "required": AskWords("Which patch does {x} carry?", "{x} carries a patch", "carried patch"),
     "on_call": AskWords("Who is on call for {x}?"),
     "batch": AskWords("How many records does {x} take per batch?"),
     "bad_input": AskWords("What happens to unreadable records of {x}?"),
