@@ -1,5 +1,6 @@
 """Files that appear only when they are whole."""
 
+import errno
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,8 +11,10 @@ from pathlib import Path
 def whole_file(path: Path) -> Generator[Path]:
     """Yield a draft beside `path` to write to, which takes its place at the end; an error leaves what was there before.
 
-    Nothing is waited for: after a loss of power the file may be the earlier one. Raises OSError.
+    Nothing is waited for: after a loss of power the file may be the earlier one. Raises OSError, also for a folder or a device.
     """
+    if path.exists() and not path.is_file():
+        raise FileExistsError(errno.EEXIST, "no file, and would be lost", str(path))
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     try:
