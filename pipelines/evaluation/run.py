@@ -58,7 +58,9 @@ class DatasetInfo:
             raise self.refusal_of(refused[0])
 
     def refusal_of(self, option: str) -> EvaluationError:
-        return EvaluationError(f"{option} is for AMemGym, where there are dialogues; {self.name} is for --memory.")
+        return EvaluationError(
+            f"{option} is for AMemGym, whose users hold dialogues; {self.name} has none. Leave it out, and name a --memory."
+        )
 
 
 class BenchmarkTasks(Protocol):
