@@ -1,7 +1,7 @@
 """Files that appear only when they are whole."""
 
 import errno
-import os
+import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +15,7 @@ def whole_file(path: Path) -> Generator[Path]:
     """
     if path.exists() and not path.is_file():
         raise FileExistsError(errno.EEXIST, "no file, and would be lost", str(path))
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")  # also two threads may write the same file
     try:
         yield draft
         draft.replace(path)

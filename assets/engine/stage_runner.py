@@ -23,7 +23,7 @@ from assets.llm.usage import Meter
 from assets.recipe.recipe import Recipe, Unit
 from assets.records.base import Failure, ItemRecord
 
-ITEMS_FOR_A_SPARE = 6  # for every so many items one of the reserve passes the first stages, which is 0.25 % of a run's tokens
+ITEMS_FOR_A_SPARE = 6  # for every so many items one of the reserve passes the first stages, some .13 % of a run's tokens
 REPORTED_CAUSES = 10  # in one error; a defect that all items meet is one cause
 
 

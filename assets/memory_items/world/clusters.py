@@ -290,7 +290,7 @@ class _ClusterMaker:
         while earlier == later:
             later = max(earlier, random_date(self._rng, self._world.days))
         wrong = hop.model_copy(update={"value": rival})
-        by_rank = self._world.written_counts and self._rng.bernoulli(0.5)
+        by_rank = later_counts is None and self._world.written_counts and self._rng.bernoulli(0.5)
         if later_counts is None:
             later_counts = not by_rank and self._rng.bernoulli(0.5)
         if by_rank:

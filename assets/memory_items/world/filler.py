@@ -116,8 +116,10 @@ def _usable(
     told: set[str] = set()
     for number in SeededRandom(recipe.world_seed, task_id, "filler").shuffled(range(shared)):
         cluster = clusters.at(number)
-        names = set[str]() if cluster is None else _names_told(world, cluster.plans)
-        if cluster is None or not taken.isdisjoint(names):
+        if cluster is None:
+            continue
+        names = _names_told(world, cluster.plans)
+        if not taken.isdisjoint(names):
             continue
         if told.isdisjoint(names):
             told |= names

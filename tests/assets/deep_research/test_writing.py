@@ -9,9 +9,11 @@ import pytest
 
 from assets.deep_research.fiction import OCCASIONS, RELATIONS, WORLD
 from assets.deep_research.sources import write_sources
+from assets.deep_research.worlds import cluster_at
 from assets.llm.ports import ModelReply, ModelRequest
 from assets.memory_items.facts import DocumentPlan, Statement
 from assets.memory_items.world.clusters import make_cluster
+from assets.memory_items.world.filler import SharedClusters, write_documents
 from assets.memory_items.world.writing import DocumentWriter, PlannedText, WrittenText, named_alone
 from assets.records.answers import read_date
 from pipelines.embedded.task import BLOCK
@@ -176,6 +178,20 @@ def test_tasks_share_their_filler_so_that_each_document_is_paid_once() -> None:
     own = {document.document_id for document in first.documents}
     assert own & {document.document_id for other in others for document in other.filler}
     assert not own & {document.document_id for document in first.filler}
+
+
+def test_filler_has_no_two_clusters_with_the_same_names_while_there_are_others() -> None:
+    recipe = small_recipe(num_tasks=8)
+    again = cluster_at(1, recipe)
+    clusters = SharedClusters(
+        lambda number: again if number % 2 else cluster_at(number, recipe),
+        lambda number, taken: cluster_at(number, recipe, taken),
+        (),
+    )
+    for world in worlds(recipe)[::2]:
+        filler = run(write_documents(DocumentWriter(WORLD, recipe, EmbeddedModel()), clusters, world)).filler
+        ids = [document.document_id for document in filler]
+        assert len(set(ids)) == len(ids)
 
 
 def test_the_embedded_model_tells_facts_in_many_ways_in_documents_that_are_about_them() -> None:
