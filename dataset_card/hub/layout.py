@@ -97,15 +97,21 @@ def version_of_tag(tag: str) -> str:
     return tag.rpartition("-v")[2]
 
 
-def newest_tag(tags: Iterable[str], *, variant: str) -> str | None:
-    newest = None
-    for tag in tags:
+def newest_first(tags: Iterable[str], *, variant: str) -> list[str]:
+    """Return the tags by version, the newest first: those of `variant`, then the others."""
+
+    def rank(tag: str) -> tuple[bool, tuple[int, ...], str]:
         version = version_of_tag(tag)
-        if variant_of_tag(tag) != variant or not is_version(version):
-            continue
-        if newest is None or numbers(version) > numbers(version_of_tag(newest)):
-            newest = tag
-    return newest
+        return variant_of_tag(tag) == variant, numbers(version) if is_version(version) else (), tag
+
+    return sorted(tags, key=rank, reverse=True)
+
+
+def newest_tag(tags: Iterable[str], *, variant: str) -> str | None:
+    for tag in newest_first(tags, variant=variant)[:1]:
+        if variant_of_tag(tag) == variant and is_version(version_of_tag(tag)):
+            return tag
+    return None
 
 
 def folders(variant: str) -> tuple[str, str]:

@@ -193,7 +193,7 @@ class ReleaseReader:
             self._notice(f"{error} Reading what was fetched before.")
             return registered.commit, True
         if state is None:
-            raise HubMissing(missing_tag(repo, tag=revision, registered=registered))
+            raise HubMissing(missing_tag(repo, tag=revision, tags=refs.tags, registered=registered))
         if revision in refs.tags & refs.branches:
             raise BadRelease(f"{repo} has a branch and a tag named {revision}; ask for the commit instead.")
         return state.sha, revision in refs.tags
@@ -305,7 +305,8 @@ def repository_problems(
     address = f"{repo}@{tag}"
     state = hub.repo_state(repo, revision=tag)
     if state is None:
-        return [missing_tag(repo, tag=tag, registered=registered)]
+        tags = hub.refs(repo).tags if hub.repo_state(repo) else ()
+        return [missing_tag(repo, tag=tag, tags=tags, registered=registered)]
     problems: list[str] = []
     if registered is not None and registered.commit != state.sha:
         problems.append(moved_tag(address, commit=state.sha, before=registered.commit))

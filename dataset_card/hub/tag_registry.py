@@ -2,7 +2,7 @@
 
 import fcntl
 import json
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from assets.whole_files import whole_file
 from dataset_card.errors import HubError
+from dataset_card.hub.layout import newest_first, variant_of_tag
+
+MOST_NAMED = 5  # tags in one sentence
 
 
 class TagEntry(BaseModel):
@@ -73,10 +76,14 @@ def _key(entry: TagEntry) -> tuple[str, str, str]:
     return entry.endpoint, entry.repo.casefold(), entry.tag
 
 
-def missing_tag(repo: str, *, tag: str, registered: TagEntry | None) -> str:
-    """Say in one sentence that a tag does not exist, or no longer."""
-    if registered is None:
+def missing_tag(repo: str, *, tag: str, tags: Collection[str], registered: TagEntry | None) -> str:
+    """Say in one sentence that a tag does not exist, or no longer. `tags`: those that can be seen."""
+    if registered is None and not tags:
         return f"{repo} has no tag {tag!r}, or it is hidden from this token."
+    if registered is None:
+        known = newest_first(tags, variant=variant_of_tag(tag))
+        more = f" and {len(known) - MOST_NAMED:,} more" if len(known) > MOST_NAMED else ""
+        return f"{repo} has no tag {tag!r}; it has {', '.join(known[:MOST_NAMED])}{more}."
     return (
         f"{repo} has lost its tag {tag}, which was at commit {registered.commit[:12]}: publish that release again to put it "
         f"back, or read {repo}@{registered.commit} if it still exists."

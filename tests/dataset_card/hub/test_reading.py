@@ -1,12 +1,13 @@
 """A release is read by its name and revision or from its folder, and refused when it is not the one asked for."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from dataset_card.errors import HubDenied, HubError, HubMissing, HubUnreachable
 from dataset_card.hub.port import Hub
-from dataset_card.hub.read import BadRelease, Expected, MovedTag, ReleaseReader
+from dataset_card.hub.read import BadRelease, Expected, MovedTag, ReleaseReader, repository_problems
 from dataset_card.hub.tag_registry import TagRegistry
 from tests.support.hub_server.faults import Fault
 from tests.support.hub_server.releases import a_release, commit_by_hand, move_tag, published
@@ -103,6 +104,16 @@ def test_a_revision_that_is_not_there_is_told(fake: FakeHub, hub: Hub, repo: str
     published(hub, a_release(), repo=repo)
     with pytest.raises(HubMissing, match=repo):
         reader.read(f"{repo}@{revision}")
+
+
+def test_a_tag_that_is_not_there_is_told_with_those_that_are(fake: FakeHub, hub: Hub, repo: str, reader: ReleaseReader) -> None:
+    sha = published(hub, a_release(), repo=repo).commit
+    for tag in ("demo-v0.10.0", "demo-v0.9.0", "base-v1.0.0", "v1", "old", "older"):
+        hub.tag(repo, tag=tag, sha=sha, message="")
+    there = "has no tag 'demo-v9.9.9'; it has demo-v0.10.0, demo-v0.9.0, demo-v0.1.0, base-v1.0.0, v1 and 2 more."
+    with pytest.raises(HubMissing, match=re.escape(there)):
+        reader.read(f"{repo}@demo-v9.9.9")
+    assert repository_problems(hub, repo, tag="demo-v9.9.9", examine=lambda folder: []) == [f"{repo} {there}"]
 
 
 def test_a_hidden_repository_is_told(
