@@ -263,5 +263,5 @@ def shortfall_message(result: StageResult, benchmark: Benchmark) -> str:
     """The sentence for a unit in which items are missing."""
     return (
         f"Only {result.ref.items} of {result.wanted} {benchmark.noun}s passed {result.ref.stage} and the reserve is used up; "
-        f"raise num_reserve in the recipe and materialize again, finished {benchmark.noun}s are kept."
+        f"raise num_reserve in the recipe and run again, finished {benchmark.noun}s are kept."
     )

@@ -75,6 +75,12 @@ def variants() -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: name != "demo"))
 
 
+def how_to_remake(asset: str, unit: str) -> str:
+    """Say how an asset is made again of a work unit, or of a variant: in Dagster, and by the command of a terminal."""
+    variant = unit if unit in variants() else re.sub(r"-\d{4}$", "", unit)
+    return f"materialize {asset!r} of {unit!r} again, or in a terminal: amemgym generate {variant}"
+
+
 def purpose_of(variant: str) -> str:
     """Return the first comment of a variant's file, which says what it is good for; "" where there is none."""
     with (RECIPES / f"{variant}.yaml").open(encoding="utf-8", errors="replace") as file:

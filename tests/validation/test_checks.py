@@ -71,7 +71,7 @@ def test_a_damaged_snapshot_ends_the_checks_with_one_sentence(tmp_path: Path) ->
     given = failed.step_failure_data.user_failure_data
 
     assert given is not None
-    assert "is damaged; delete its folder and materialize 'personas' of 'demo' again" in (given.description or "")
+    assert "materialize 'personas' of 'demo' again, or in a terminal: amemgym generate demo" in (given.description or "")
 
 
 def test_a_blocking_rule_that_is_broken_stops_what_depends_on_the_asset(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, cast, get_origin
 
 import dagster as dg
@@ -16,6 +16,7 @@ from assets.engine.materialization import explain_failures
 from assets.engine.ports import SnapshotRef, SnapshotStore, UnreadableValue
 from assets.engine.provenance import Provenance, ReportValue, ResolvedRecipe
 from assets.engine.stage import Stage
+from assets.recipe.loading import how_to_remake
 from assets.records.base import Record
 from pipelines.benchmarks import BENCHMARKS, benchmark_of_asset
 from pipelines.errors import StoreError
@@ -135,16 +136,15 @@ class AssetValueIOManager(dg.IOManager):
         except FileNotFoundError:
             return None
         where = f"{self._files.address}/{name}"
+        remedy = how_to_remake(asset, PurePosixPath(name).stem)
         found = without_digest(written)
         if found is None:
-            raise UnreadableValue(f"{where} has changed since it was written (was it edited?); materialize {asset!r} again.")
+            raise UnreadableValue(f"{where} has changed since it was written (was it edited?); {remedy}")
         kind, _, content = found.partition(b"\n")
         try:
             return self._decode(kind.decode(), content, asset)
         except (KeyError, ValueError) as error:
-            raise UnreadableValue(
-                f"{where} is damaged, or of another version of this program; materialize {asset!r} again."
-            ) from error
+            raise UnreadableValue(f"{where} is damaged, or of another version of this program; {remedy}") from error
 
     def _decode(self, kind: str, content: bytes, asset: str) -> Record:
         for simple in (Provenance, ResolvedRecipe):

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from assets.engine.ports import FailureFile, SnapshotPart, SnapshotRef
 from assets.engine.serialized_record import SerializedRecord
+from assets.recipe.loading import how_to_remake
 from assets.records.base import Failure, ItemRecord
 from assets.records.columnar import to_table
 from assets.reporting.plurals import counted
@@ -211,7 +212,7 @@ class ParquetSnapshots:
         if hashlib.sha256(_content(positions, texts)).hexdigest() != part.digest:
             raise SnapshotError(
                 f"Snapshot file {self.files.address}/{part.path} does not hold the rows that were written (was it edited or "
-                f"shortened?); materialize {ref.stage!r} of {ref.unit!r} again, which replaces it."
+                f"shortened?); {how_to_remake(ref.stage, ref.unit)}"
             )
         self._checked.add((part.path, part.digest))
         return positions, texts
@@ -225,19 +226,19 @@ class ParquetSnapshots:
     def _explain_errors(self, ref: SnapshotRef, name: str, *, kind: str) -> Generator[None, None, None]:
         """Turn an error with a snapshot's file into a SnapshotError with one sentence."""
         path = f"{self.files.address}/{name}"
-        remedy = f"materialize {ref.stage!r} of {ref.unit!r} again"
+        remedy = how_to_remake(ref.stage, ref.unit)
         try:
             yield
         except FileNotFoundError as error:
-            raise SnapshotError(f"Snapshot file {path} is missing; {remedy}.") from error
+            raise SnapshotError(f"Snapshot file {path} is missing; {remedy}") from error
         except (StoreError, SnapshotError):
             raise
         except ValidationError as error:
             reason = " ".join(str(error).split())
-            raise SnapshotError(f"Snapshot file {path} holds no valid {kind} of this version; {remedy} ({reason}).") from error
+            raise SnapshotError(f"Snapshot file {path} holds no valid {kind} of this version ({reason}); {remedy}") from error
         except (pa.ArrowInvalid, OSError) as error:
             self.files.raise_store_error(error)
-            raise SnapshotError(f"Snapshot file {path} is damaged; delete its folder and {remedy} ({error}).") from error
+            raise SnapshotError(f"Snapshot file {path} is damaged ({error}); {remedy}") from error
 
 
 def load_ref(files: FileStore, folder: str) -> SnapshotRef | None:

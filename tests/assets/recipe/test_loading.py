@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from assets.recipe import loading
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.recipe.config_schema import recipe_fields
-from assets.recipe.loading import build_recipe, expect_recipe, load_recipe, variants
+from assets.recipe.loading import build_recipe, expect_recipe, how_to_remake, load_recipe, variants
 from assets.recipe.recipe import RecipeError, units
 from assets.recipe.registry import RECIPE_TYPES
 from tests.support.commands import clean_environment
@@ -323,3 +323,8 @@ def test_one_bad_file_leaves_the_other_variants_alone(tmp_path: Path) -> None:
     )
     assert found.stdout == "['good'] []\n", found.stderr
     assert found.stderr.count("Recipe bad.yaml cannot be read") == 1
+
+
+@pytest.mark.parametrize("unit", ["demo", "demo-0003"])
+def test_a_terminal_makes_the_whole_variant_of_a_work_unit_again(unit: str) -> None:
+    assert how_to_remake("answers", unit).endswith(f"'answers' of '{unit}' again, or in a terminal: amemgym generate demo")
