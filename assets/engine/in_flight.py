@@ -6,6 +6,7 @@ flight and waits only for that. So the model is never idle while any item has wo
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -41,7 +42,8 @@ class Spares:
     unit: Unit
     begin: Callable[[int], Callable[[], None]] | None = None
     failed: set[int] = field(default_factory=set[int])
-    at_risk: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])  # with the stage in which it is
+    # How many calls and gates of an item's stage may each lose it.
+    at_risk: Counter[tuple[int, str]] = field(default_factory=Counter[tuple[int, str]])
     # The items that assets are being made of, which nothing here begins or stops.
     taken: set[int] = field(default_factory=set[int])
     begun: dict[int, Callable[[], None]] = field(default_factory=dict[int, Callable[[], None]])
@@ -58,18 +60,23 @@ class Spares:
         self._settle()
 
     def note_risk(self, position: int, stage: str) -> None:
-        self.at_risk.add((position, stage))
+        self.at_risk[position, stage] += 1
+        self._settle()
+
+    def note_relief(self, position: int, stage: str) -> None:
+        """Note that one of the risks of the item's stage is over; a gate may go on refusing what a call wrote."""
+        self.at_risk[position, stage] -= 1
         self._settle()
 
     def note_pass(self, position: int, stage: str) -> None:
-        """Note that the item has passed a stage, or a call of it, in which it may have been at risk."""
-        self.at_risk.discard((position, stage))
+        """Note that the item has passed a stage in which it may have been at risk."""
+        self.at_risk.pop((position, stage), None)
         self._settle()
 
     def _settle(self) -> None:
         """Begin and stop items, so that as many are under way as are wanted if all that may fail do."""
         alive = [position for position in self.unit.positions if position not in self.failed]
-        endangered = {position for position, _ in self.at_risk} - self.failed
+        endangered = {position for (position, _), risks in self.at_risk.items() if risks > 0} - self.failed
         wanted = set(alive[: len(self.unit.items) + len(endangered)])
         for position in self.unit.reserve:
             known = position in self.begun or position in self.taken

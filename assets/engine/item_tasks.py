@@ -166,7 +166,7 @@ class ItemTasks:
             return SerializedRecord(content.decode(), decode=stage.record.model_validate_json)
         ahead = DraftsAhead(self.recipe, self.run_context, item_id, self.reached, partial(self._find, position), self.start)
         on_risk = partial(self.spares.note_risk, position, stage.name)
-        on_relief = partial(self.spares.note_pass, position, stage.name)
+        on_relief = partial(self.spares.note_relief, position, stage.name)
         WATCH.set(ItemWatch(partial(ahead.show, stage.name), on_risk, on_relief))
         labels = self.run_context.labels(stage.name, item_id=item_id)
         model = MeteredModel(self.run_context.model, labels, meter, self.run_context.in_flight.ahead)

@@ -12,9 +12,11 @@ from assets.amemgym.pipeline import AMEMGYM
 from assets.amemgym.questions import QUESTIONS
 from assets.amemgym.state_schema import STATE_SCHEMA
 from assets.amemgym.user_profiles import USER_PROFILES
+from assets.engine.in_flight import Spares
 from assets.engine.ports import RunContext, SnapshotRef
 from assets.engine.stage import Stage
 from assets.llm.ports import ModelReply, ModelRequest
+from assets.recipe.recipe import Unit
 from tests.assets.engine.stage_runs import PROFILE, QUESTION
 from tests.support.coroutines import run
 from tests.support.honest_replies import Answer, honest, telling
@@ -188,6 +190,17 @@ def test_a_spare_begins_when_a_user_is_at_risk_and_stops_when_the_user_passes(tm
     assert spare_of(model, PROFILE)
     assert not spare_of(model, QUESTION)
     assert sum(ref.usage.calls for ref in refs.values()) == len(model.requests) - 1
+
+
+def test_a_spare_goes_on_while_a_gate_refuses_though_a_risky_call_passes() -> None:
+    stopped: list[int] = []
+    spares = Spares(Unit("demo", "demo", range(2), range(2, 4)), begin=lambda position: lambda: stopped.append(position))
+    spares.note_risk(0, "answers")  # a gate's
+    spares.note_risk(0, "answers")  # that of a call that writes the refused text anew
+    spares.note_relief(0, "answers")
+    assert (list(spares.begun), stopped) == ([2], [])
+    spares.note_pass(0, "answers")
+    assert (list(spares.begun), stopped) == ([], [2])
 
 
 def test_users_who_pass_without_risk_begin_no_spare(tmp_path: Path) -> None:
