@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -17,7 +18,7 @@ from assets.reporting.text_table import print_table
 from pipelines.cli.options import command_group, file_errors, json_option
 from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
 from pipelines.errors import Problem
-from pipelines.evaluation.folder import MANIFEST, RESULTS, DamagedRun, read_run, runs_folder
+from pipelines.evaluation.folder import RESULTS, DamagedRun, read_files_of_run, runs_folder, set_damage_aside
 from pipelines.home import Home, home, obstacles
 from pipelines.opening.doctor import Finding, disk_sizes, examine
 from pipelines.resources.cache.export import ModelShare, NotReplies, delete_replies, read_replies, shares, write_copy
@@ -178,16 +179,14 @@ def _examine_all(console: TextConsole, data: Home, *, repair: bool) -> tuple[lis
 
 
 def _damaged_runs(data: Home) -> Iterator[Finding]:
-    """Yield the finished runs of which a file cannot be read. Only a person can repair one."""
+    """Yield the finished runs of which a file cannot be read."""
     runs = runs_folder(data)
-    for manifest in sorted([*runs.glob(f"*/{MANIFEST}"), *runs.glob(f"alone/*/{MANIFEST}")]):
-        folder = manifest.parent
-        if not (folder / RESULTS).exists():
-            continue
+    for results in sorted([*runs.glob(f"*/{RESULTS}"), *runs.glob(f"alone/*/{RESULTS}")]):
+        folder = results.parent
         try:
-            read_run(str(folder), runs=runs)
+            read_files_of_run(folder)
         except DamagedRun as error:
-            yield Finding(str(folder), error.problem, error.remedy)
+            yield Finding(str(folder), error.problem, error.remedy, partial(set_damage_aside, folder))
 
 
 def _tell(console: Console, findings: list[Finding], *, repair: bool) -> list[Finding]:

@@ -22,6 +22,7 @@ from pipelines.evaluation.folder import (
     read_record_of_run,
     read_run,
     runs_folder,
+    set_damage_aside,
 )
 from pipelines.evaluation.forecast import WORDS, EvaluationForecast, forecast_run, price_sizes
 from pipelines.evaluation.fresh_users import fresh_users_of
@@ -208,12 +209,22 @@ async def open_run(
         options = options.model_copy(update={"replay": recorded.manifest.run_id})
     with open_models(home, mode=options.cache_mode, on_batch_progress=progress.show_batch) as models:
         run = await prepare_run(request, tasks, options, models=models, home=home)
+        if not request.planned:
+            for folder in (run.folder, *([run.alone.folder] if run.alone else [])):
+                _set_damage_aside(folder, notice=progress.notice)
         size = await _forecast(run, planned)
         if options.fresh:
             progress.notice(await _plan_fresh(run, request, models=models, home=home))
         progress.begun(run, size)
         # The models are open as long as the run lasts.
         yield run, size
+
+
+def _set_damage_aside(folder: RunFolder, *, notice: Callable[[str], None]) -> None:
+    """Let a finished run with a damaged file be made again, and say so."""
+    damage = set_damage_aside(folder.path)
+    if damage:
+        notice(f"The run {folder.path.name} was damaged: {damage}. It is made again from stored replies.")
 
 
 async def _plan_fresh(run: Run, request: EvaluationRequest, *, models: OpenModels, home: Home) -> str:

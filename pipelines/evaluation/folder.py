@@ -1,5 +1,6 @@
 """A run's folder: its manifest first, checkpoints while it lasts, tables and results at the end. Never changed afterwards."""
 
+import os
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -63,7 +64,7 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """True when the results are there, of all items; they are written last. A damaged file is made again."""
+        """True when the results are there, of all items; they are written last."""
         try:
             return not parse_json(read_bounded(self.path / RESULTS, most=MOST_ITEM_BYTES)).get("errors")
         except (OSError, ValueError, AttributeError):
@@ -159,13 +160,14 @@ class RunFolder:
 
 
 class DamagedRun(EvaluationError):
-    """A file of a finished run is damaged; `problem` says which one and how."""
+    """The file `name` of a finished run is damaged; `problem` says it, and how."""
 
-    remedy = "Move its folder away, and evaluate with --again."
+    remedy = "The same evaluate command makes the run again from stored replies, and keeps the damaged file beside it."
 
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"The run {path} is damaged, or was changed: {problem}. {self.remedy}")
-        self.problem = problem
+    def __init__(self, path: Path, name: str, problem: str) -> None:
+        self.name = name
+        self.problem = f"{name} {problem}"
+        super().__init__(f"The run {path} is damaged, or was changed: {self.problem}. {self.remedy}")
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,24 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
     path = find_run(name, runs=runs)
     if not (path / RESULTS).exists():
         raise EvaluationError(f"The run {path.name} is not finished; give the same evaluate command again to go on with it.")
+    return read_files_of_run(path)
+
+
+def set_damage_aside(path: Path) -> str:
+    """Rename a finished run's damaged file and its results, so that the run is unfinished. Return the damage; "" for none."""
+    try:
+        if (path / RESULTS).exists():
+            read_files_of_run(path)
+    except DamagedRun as damaged:
+        for name in dict.fromkeys((damaged.name, RESULTS)):
+            if os.path.lexists(path / name):
+                (path / name).rename(path / f"{name}.damaged")
+        return damaged.problem
+    return ""
+
+
+def read_files_of_run(path: Path) -> FinishedRun:
+    """Return what the files of a finished run hold. Raises DamagedRun."""
     run = FinishedRun(
         manifest=read_record_of_run(path, MANIFEST, RunManifest),
         answers=read_table_of_run(path, "answers.parquet", AnswerRow),
@@ -213,7 +233,7 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
     periods = 1 + max((row.period for row in run.answers), default=0)
     if len(run.manifest.users) * periods > COUNTED_ANYWAY + COUNTED_PER_ANSWER * len(run.answers):
         size = f"{counted(len(run.manifest.users), run.manifest.noun)} and {counted(periods, 'period')}"
-        raise DamagedRun(path, f"answers.parquet has {counted(len(run.answers), 'answer')}, too few for {size}")
+        raise DamagedRun(path, "answers.parquet", f"has {counted(len(run.answers), 'answer')}, too few for {size}")
     return run
 
 
@@ -231,7 +251,7 @@ def read_file_of_run(folder: Path, name: str, read: Callable[[Path], V]) -> V:
         # Arrow's texts have several lines.
         [words, *_] = (getattr(error, "strerror", None) or str(error)).splitlines()
         problem = f"cannot be read: {words.rstrip('.')}"
-    raise DamagedRun(folder, f"{name} {problem}")
+    raise DamagedRun(folder, name, problem)
 
 
 def read_record_of_run(folder: Path, name: str, kind: type[R]) -> R:

@@ -14,6 +14,8 @@ import dagster as dg
 from filelock import FileLock
 
 from assets.engine.ports import SnapshotRef, UnreadableValue
+from assets.records.json_text import parse_json
+from assets.records.limits import MOST_ITEM_BYTES, read_bounded
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.release.verify import verify_release
 from pipelines.errors import Problem, StoreError
@@ -58,6 +60,7 @@ def examine(home: Home) -> list[Finding]:
         raise StoreError(f"{home.root} is not a folder; set AMEMGYM_HOME to the data folder.")
     findings = [*_databases(home), *dagster_findings(home), *_killed_commands(home)]
     findings += [*_snapshots(snapshot_files(home)), *_values(value_files(home), snapshot_files(home)), *_releases(home)]
+    findings += _finished_variants(home)
     return findings
 
 
@@ -252,3 +255,13 @@ def _releases(home: Home) -> Iterator[Finding]:
             yield Finding(
                 str(manifest.parent), f"{counted(len(problems), 'problem')}, the first: {str(problems[0]).rstrip('.')}", remedy
             )
+
+
+def _finished_variants(home: Home) -> Iterator[Finding]:
+    """Yield what cannot be read of what `generate` keeps of its last runs; one of another version is no damage."""
+    for path in sorted(home.root.glob("finished/*.json")):
+        try:
+            parse_json(read_bounded(path, most=MOST_ITEM_BYTES))
+        except (OSError, ValueError):
+            remedy = f"The next generate of {path.stem} makes it again; --repair sets it aside."
+            yield _damaged_file(path, "it was cut or changed", remedy, partial(_set_aside, path))

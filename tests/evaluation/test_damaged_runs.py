@@ -162,15 +162,17 @@ def test_a_damaged_run_is_told_by_its_file_and_what_is_wrong_with_it(original: P
 
 
 @pytest.mark.parametrize("name", [ANSWERS, RESULTS])
-def test_the_doctor_names_a_file_of_a_run_that_was_cut_and_what_to_do(original: Path, tmp_path: Path, name: str) -> None:
+def test_the_doctor_names_a_file_of_a_run_that_was_cut_and_sets_it_aside(original: Path, tmp_path: Path, name: str) -> None:
     folder = Path(shutil.copytree(original, tmp_path / "runs" / original.name))
     assert amemgym_here(tmp_path, "doctor")[0] == 0
     (folder / name).write_bytes((folder / name).read_bytes()[:-30])
-    status, output = amemgym_here(tmp_path, "doctor", "--repair")
-    assert (status, f"{folder}: {name} " in output) == (1, True)
-    remedy = "Move its folder away, and evaluate with --again."
-    assert remedy in output
+    remedy = "The same evaluate command makes the run again from stored replies"
     assert remedy in said_of(folder)
+    status, output = amemgym_here(tmp_path, "doctor")
+    assert (status, f"{folder}: {name} " in output, remedy in output) == (1, True, True)
+    assert amemgym_here(tmp_path, "doctor", "--repair")[0] == 0
+    assert (folder / f"{name}.damaged").exists()
+    assert not RunFolder(folder).finished
 
 
 def test_no_pipe_of_a_run_a_release_or_a_baseline_is_waited_for(original: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from pipelines.cli.main import app
 from pipelines.errors import EvaluationError, Problem, sentence_of, user_errors
 from pipelines.evaluation.amemgym.tasks import open_amemgym
 from pipelines.evaluation.command import refuse
-from pipelines.evaluation.folder import RESULTS, read_table, write_table
+from pipelines.evaluation.folder import RESULTS, read_run, read_table, write_table
 from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.sources import release_recipe
 from pipelines.evaluation.verifying import by_hand
@@ -92,6 +92,21 @@ def test_a_data_json_is_evaluated_reported_and_compared(evaluated: Path) -> None
     assert "minus" in compared
     with pytest.raises(Problem, match="is named twice; name two different runs"):
         CliRunner().invoke(app, ["compare", runs[0], runs[0]], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", ["answers.parquet", "manifest.json", "results.json"])
+def test_a_run_with_a_damaged_file_is_made_again_from_stored_replies_and_that_is_told(evaluated: Path, name: str) -> None:
+    runs = evaluated.parent / "home" / "runs"
+    [folder] = runs.glob("data.json-full-history-*")
+    before = read_run(folder.name, runs=runs)
+    cut = (folder / name).read_bytes()[:-30]
+    (folder / name).write_bytes(cut)
+    output = " ".join(output_of("evaluate", evaluated, "--memory", "full-history", "--offline").split())
+    assert f"{folder.name} was damaged: {name} " in output
+    assert (folder / f"{name}.damaged").read_bytes() == cut
+    after = read_run(folder.name, runs=runs)
+    assert (after.manifest, after.answers, after.results) == (before.manifest, before.answers, before.results)
+    assert "was damaged" not in output_of("evaluate", evaluated, "--memory", "full-history", "--offline")
 
 
 def test_the_size_of_the_run_is_told_before_its_first_call(data: Path) -> None:

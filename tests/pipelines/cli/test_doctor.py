@@ -33,6 +33,8 @@ def damage(home: Path) -> list[str]:
     part = next((home / "snapshots" / "questions").rglob("part-*.parquet"))
     part.write_bytes(part.read_bytes()[:-30])
     next((home / "snapshots" / "events").rglob("LATEST")).write_text("0" * 64)
+    finished = home / "finished" / "demo.json"
+    finished.write_bytes(finished.read_bytes()[:-30])
     value = home / "values" / "answers" / "demo.json"
     value.write_bytes(value.read_bytes().replace(b'"items":2', b'"items":1'))
     return [
@@ -42,6 +44,7 @@ def damage(home: Path) -> list[str]:
         part.parent.name,
         "events/demo/LATEST",
         "answers/demo.json",
+        "finished/demo.json: it was cut or changed",
     ]
 
 
@@ -57,13 +60,13 @@ def test_every_damage_is_named_and_repaired_and_the_same_data_are_made_again(dem
     status, output = amemgym_here(demo_home, "doctor")
     assert status == 1
     assert [words for words in wanted if words not in output] == []
-    assert "6 of 6 damages are left; amemgym doctor --repair" in output
+    assert "7 of 7 damages are left; amemgym doctor --repair" in output
 
     status, output = amemgym_here(demo_home, "doctor", "--json")
     told, end = json.JSONDecoder().raw_decode(output)
     assert (status, told["folder"], told["obstacles"]) == (1, str(demo_home), [])
     assert [row["repaired"] for row in told["damages"]] == [False] * len(wanted)
-    assert output[end:].strip().startswith("amemgym: 6 of 6 damages are left")
+    assert output[end:].strip().startswith("amemgym: 7 of 7 damages are left")
 
     status, output = amemgym_here(demo_home, "doctor", "--repair")
     assert status == 0, output
