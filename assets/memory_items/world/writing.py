@@ -238,8 +238,9 @@ class PlannedText:
         found: dict[Statement, tuple[int, int]] = {}
         for statement in self.plan.statements:
             places = [place for place in self._values_in(text.text, statement) if self._is_told(statement, text, place[0])]
-            # The name beside a value says more of what is told there than the name in the opening.
+            # The name in a value's sentence says more of what is told there than in its paragraph, and that than the opening.
             places.sort(key=lambda place: statement.subject not in told_around(text.text, place[0]))
+            places.sort(key=lambda place: statement.subject not in sentence_around(text.text, place[0]))
             shared: list[tuple[int, int]] = []
             for other, place in found.items():
                 apart = other.subject != statement.subject

@@ -135,6 +135,14 @@ def test_a_day_of_a_note_may_go_without_the_year_that_its_title_has() -> None:
     ]
 
 
+def test_a_value_of_a_note_is_found_in_the_sentence_that_tells_the_fact() -> None:
+    fault = Statement(subject="HUM-2345", relation="fault", value="pluralize", as_of=date(2026, 6, 9), status="plain")
+    plan = due("6 November 2026").model_copy(update={"statements": (fault,)})
+    text = f"The test of `pluralize` is red. On 9 June 2026 we saw that HUM-2345 is by `pluralize`. {'The build is red. ' * 12}"
+    (placed,) = PlannedText(made_world(), plan, (plan,)).place_statements(WrittenText(title="Channel", text=text))
+    assert placed.start == text.rindex("pluralize")
+
+
 def test_a_status_code_is_the_number_of_nothing_and_what_may_be_a_value_is_not_free() -> None:
     plan = due("6 November 2026")
     text = f"HUM-2345 gives 404 and then 425 until 6 November. {'The docs build is red again. ' * 9}".strip()
