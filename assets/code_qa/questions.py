@@ -13,13 +13,14 @@ from assets.code_qa.records.sources import CodeSources, CodeSymbol
 from assets.code_qa.sources import CODE_SOURCES
 from assets.code_qa.team.calls import TeamCode, keep_tellable, patches_of
 from assets.code_qa.team.relations import EDIT, EXECUTED, OUTCOME, WRONG_RESULT
-from assets.engine.stage import Stage
+from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
 from assets.memory_items.ablation import READ, condition_with
 from assets.memory_items.chains import planned_chain
 from assets.memory_items.documents import ItemDocument
 from assets.memory_items.facts import Fact
 from assets.memory_items.questions import CHECK, MOST_NEAR_MISSES, TaskChain, ask_chain, chain_question_rows
+from assets.memory_items.reading_sizes import ReadingSizes
 from assets.memory_items.tasks import TaskDocuments
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.records.answers import TypedAnswer, normalize_answer
@@ -28,6 +29,7 @@ from assets.reporting.asset_description import AssetDescription
 from assets.text.words import count_tokens
 
 WORD = "code_questions/word"
+READING = ReadingSizes(hop=650, task=500, shown=850)
 # Told before every question.
 OUTCOME_RULE = "What a call gives is the value that it returns, or the name of the error that it raises."
 INTRODUCTION = (
@@ -179,6 +181,11 @@ CODE_QUESTIONS = Stage(
     version=8,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS, CODE_DOCUMENTS),
     prompts=(WORD, CHECK, READ),
+    calls={
+        WORD: PromptCalls(reading=560, writing=30),
+        CHECK: PromptCalls(2, reading=610, writing=30),
+        READ: READING.short_readings(3),
+    },
     description=AssetDescription(
         group="tasks",
         description="One question on behaviours, reasons or decisions that takes several facts, graded by program. Wrong "

@@ -3,7 +3,6 @@
 from typing import get_args
 
 from assets.deep_research.facts import DR_FACTS
-from assets.deep_research.reading_sizes import read_times
 from assets.deep_research.records import TaskFacts, TaskSources, TaskWorld
 from assets.deep_research.sources import DR_SOURCES
 from assets.deep_research.worlds import DR_WORLDS
@@ -15,6 +14,7 @@ from assets.memory_items.chains import found_chain
 from assets.memory_items.facts import Fact
 from assets.memory_items.operations import planned_facts
 from assets.memory_items.questions import CHECK, TaskChain, answer_elsewhere, ask_chain, chain_question_rows
+from assets.memory_items.reading_sizes import ReadingSizes
 from assets.memory_items.tasks import TaskQuestion
 from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.document_tasks import AskedOperation
@@ -31,6 +31,7 @@ INTRODUCTION = (
     "Give what lies between dates in days. Of several unconfirmed figures the latest is compared with the one that counts; "
     "give the difference without a sign."
 )
+READING = ReadingSizes(hop=730, task=400)
 CHAINS_TRIED = 12  # of each number of hops, in real documents
 
 
@@ -84,7 +85,7 @@ DR_QUESTIONS = Stage(
     calls={
         WORD: PromptCalls(reading=280, writing=40),
         CHECK: PromptCalls(2, reading=600, writing=50),
-        READ: read_times(2),
+        READ: READING.short_readings(2),
     },
     description=AssetDescription(
         group="tasks",

@@ -1,8 +1,7 @@
 """Stage `dr_turns`: the turns in which a task's documents arrive, each fact long before the question."""
 
 from assets.deep_research.facts import DR_FACTS
-from assets.deep_research.questions import DR_QUESTIONS
-from assets.deep_research.reading_sizes import read_times
+from assets.deep_research.questions import DR_QUESTIONS, READING
 from assets.deep_research.records import TaskFacts, TaskSources, TaskWorld
 from assets.deep_research.sources import DR_SOURCES
 from assets.deep_research.worlds import DR_WORLDS
@@ -92,7 +91,7 @@ DR_TURNS = Stage(
     version=2,
     needs=(DR_WORLDS, DR_SOURCES, DR_FACTS, DR_QUESTIONS),
     prompts=(READ,),
-    calls={READ: read_times(1)},
+    calls={READ: READING.short_readings(1)},
     description=AssetDescription(
         group="tasks",
         description="The turns in which a task's documents arrive: those of the chain, siblings, near misses and superseded "

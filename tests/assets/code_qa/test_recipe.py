@@ -1,9 +1,13 @@
 """A recipe of code questions: what is wrong in one of its packages is told with the place in the list."""
 
+from collections import Counter
+
 import pytest
 
-from assets.recipe.loading import build_recipe
+from assets.recipe.loading import build_recipe, load_recipe
 from assets.recipe.recipe import RecipeError
+from pipelines.benchmarks import benchmark_of
+from pipelines.planning.usage import expected_calls
 
 WRONG: dict[str, tuple[list[object], str]] = {
     "a field of one": (
@@ -20,3 +24,16 @@ def test_what_is_wrong_in_a_list_of_packages_is_told_with_its_place(packages: li
     with pytest.raises(RecipeError) as refused:
         build_recipe({"variant": "mine", "benchmark": "code_qa", "packages": packages})
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("variant", "calls"),
+    [("code-demo", {"code_questions": 9, "code_ablation": 36}), ("sessions-demo", {"sq_ablation": 32})],
+)
+def test_what_a_variant_takes_is_known_before_an_item_is_made(variant: str, calls: dict[str, float]) -> None:
+    benchmark = benchmark_of(load_recipe(variant))
+    found = Counter[str]()
+    for (stage, _), of_prompt in expected_calls(benchmark, load_recipe(variant)).items():
+        found[stage] += round(of_prompt)
+    assert {stage: found[stage] for stage in calls} == calls
+    assert set(found) == {*calls, benchmark.asking_stages[0]}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assets.deep_research.pipeline import DEEP_RESEARCH
-from assets.deep_research.reading_sizes import reading_tokens
+from assets.deep_research.questions import READING
 from pipelines.cli.costs import plan
 from pipelines.errors import Problem
 from pipelines.planning.forecast import Terms, forecast_variant
@@ -20,7 +20,7 @@ def test_the_readings_of_the_last_ablation_are_those_that_a_task_has() -> None:
     made, recipe = made_task(), small_recipe()
     read = Counter(vote.gate for vote in made.ablation.gate_records)
 
-    assert sum(read.values()) == recipe.ablation.votes * len(reading_tokens(recipe))
+    assert sum(read.values()) == recipe.ablation.votes * len(READING.of_readings(recipe))
     assert DEEP_RESEARCH.stage("dr_ablation").calls_per_item(recipe) == sum(read.values())
     assert DEEP_RESEARCH.stage("dr_turns").calls_per_item(recipe) == len(made.turns.gate_records)
 
