@@ -17,8 +17,9 @@ JOB = f"{JOBS}/generate_and_release"
 RUN_SECONDS = 600.0
 TRIES = 5
 TOOLBAR = 130  # pixels above the graph
-# A page on a loaded machine takes its time.
-expect.set_options(timeout=60_000)
+# A page on a loaded machine takes its time, and so does a click that makes Dagster load the definitions again.
+PATIENCE = 180_000  # milliseconds
+expect.set_options(timeout=PATIENCE)
 ENDED = re.compile(r"^(Success|Failure|Canceled)$")
 # As root, Chromium starts without its sandbox only. What it would fetch for itself, it cannot resolve. Names that end in
 # .example lead to this machine, as a foreign page's DNS may make its own name do.
@@ -74,7 +75,7 @@ def chromium() -> Generator[Browser, None, None]:
 def visit(browser: Browser, url: str, *, shots: Path | None) -> Generator[Visit, None, None]:
     """A visit with a memory of its own, as in a private window."""
     context = browser.new_context()
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(PATIENCE)
     here = Visit(context, url, shots)
 
     def note(request: Request) -> None:
@@ -92,6 +93,7 @@ def visit(browser: Browser, url: str, *, shots: Path | None) -> Generator[Visit,
 def zoom_out_until_in_sight(page: Page, *names: str) -> None:
     """Make the graph smaller until the nodes of these names are on the screen; what is not, Dagster does not draw."""
     nodes = page.locator("svg foreignObject")
+    wait_for_rest(nodes)
     height = page.viewport_size["height"] if page.viewport_size else 0
 
     def in_sight(name: str) -> bool:
@@ -101,6 +103,15 @@ def zoom_out_until_in_sight(page: Page, *names: str) -> None:
 
     while not all(map(in_sight, names)):
         page.get_by_role("button", name="zoom_out").click()
+        wait_for_rest(nodes)
+
+
+def wait_for_rest(nodes: Locator) -> None:
+    """Wait until the graph's nodes stand still. They are laid out again while they load, and glide when they are zoomed."""
+    before, places = "", "not looked at"
+    while before != places:
+        nodes.page.wait_for_timeout(300)
+        before, places = places, nodes.evaluate_all("nodes => JSON.stringify(nodes.map((one) => one.getBoundingClientRect()))")
 
 
 def click_until(button: Locator, wanted: Locator) -> None:
@@ -160,10 +171,10 @@ def start(visit: Visit, *, partition: str, config: str, job: str = "generate_and
     return page
 
 
-def outcome(page: Page, *, seconds: float = RUN_SECONDS) -> str:
+def outcome(page: Page) -> str:
     """How the run of this page ended."""
     status = page.get_by_text(ENDED).first
-    expect(status).to_be_visible(timeout=seconds * 1000)
+    expect(status).to_be_visible(timeout=RUN_SECONDS * 1000)
     return status.inner_text()
 
 

@@ -48,7 +48,6 @@ def take(visitor: Visit, home: Path, folder: Path) -> None:
     shoot(visitor, "board", f"/pages/boards/{board}")
     page = visitor.open("/pages/graph/amemgym", width=WIDTH, height=HEIGHT)
     expect(page.locator("svg foreignObject").first).to_be_visible()
-    page.wait_for_timeout(1000)
     zoom_out_until_in_sight(page, "recipe_file", "hub_release")
     keep(visitor, page, "graph")
     page = visitor.open("/pages/launchpad/demo", width=WIDTH, height=HEIGHT)

@@ -126,11 +126,11 @@ def test_a_link_to_another_site_leads_nowhere_and_a_popup_is_closed() -> None:
 
 
 def test_a_page_that_never_settles_is_told_and_the_next_page_is_another_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browser_page, "SETTLE_MS", 1_000)
+    monkeypatch.setattr(browser_page, "SETTLE_MS", 4_000)
     with served() as server:
         with opened(server) as page:
             page.call("go", {"path": "/busy"})
-            assert "did not do that within 1 seconds" in page.call("click", {"element": 'button "Spin"'})
+            assert "did not do that within 4 seconds" in page.call("click", {"element": 'button "Spin"'})
         with opened(server) as page:
             assert 'heading "Next page"' in page.call("go", {"path": "/next"})
 

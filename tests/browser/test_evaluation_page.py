@@ -173,6 +173,12 @@ def test_each_bar_of_outcomes_adds_up_to_one(reader: Visit, home: Path) -> None:
         assert sum(bar) == pytest.approx(100, abs=0.01)
 
 
+def test_a_table_of_hundreds_of_users_is_folded(reader: Visit, home: Path) -> None:
+    page = opened(reader, home, "window")
+    begin = "userTable({periods: 1, noun: 'user', users: Array(%d).fill({id: 'a', name: 'Ada', overall: [1]})}).localName"
+    assert [page.evaluate(begin % users) for users in (200, 201)] == ["div", "details"]
+
+
 def test_a_column_sorts_by_keyboard(reader: Visit, home: Path) -> None:
     [board] = (home / "boards").glob("*.html")
     page = reader.open(f"/boards/{board.name}")

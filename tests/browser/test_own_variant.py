@@ -3,10 +3,8 @@
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -15,9 +13,9 @@ from tests.browser.pages import metadata, outcome, visit
 from tests.support.commands import AMEMGYM, clean_environment, free_port, listen_to_signals
 from tests.support.processes import children, members
 from tests.support.ui_server import UiServer, ui_server
+from tests.support.waiting import LONG, wait_until
 
 pytestmark = pytest.mark.browser
-R = TypeVar("R")
 SMALL = "num_users: 3\nnum_reserve: 1\nnum_questions: 2\nnum_periods: 2\nnum_changes_per_period: 2\n"
 
 
@@ -38,7 +36,7 @@ def test_a_variant_of_ones_own_takes_four_clicks_and_no_yaml(own: UiServer, brow
         page.keyboard.type("retired")
         page.get_by_role("button", name="Create and open its launchpad").click()
         editor = page.locator(".CodeMirror.cm-s-config-editor")
-        expect(editor).to_contain_text("num_users: 3", timeout=60_000)
+        expect(editor).to_contain_text("num_users: 3")
         user.shoot(page, "50_launchpad_filled_in")
         # A double click selects the number, and another one is typed over it.
         editor.locator(".CodeMirror-line", has_text="num_users").locator(".cm-number").dblclick()
@@ -73,10 +71,11 @@ def test_all_that_was_started_ends_with_the_command(number: signal.Signals, tmp_
         )
     try:
         # Asked anew each time: a child that is gone at once, such as one that looks up the platform, is not the server.
-        server = _until(lambda: _group_of_four(process.pid))
+        wait_until(lambda: _group_of_four(process.pid), seconds=2 * LONG)
+        server = _group_of_four(process.pid)
         os.kill(process.pid, number)
-        status = process.wait(30)
-        _until(lambda: not members(server))
+        status = process.wait(2 * LONG)
+        wait_until(lambda: not members(server), seconds=2 * LONG)
     finally:
         process.kill()  # and so all that it started, which the last of these tests shows
     assert status == (-signal.SIGKILL if number == signal.SIGKILL else 0)
@@ -88,12 +87,3 @@ def _group_of_four(process: int) -> int:
         if len(members(child)) >= 4:
             return child
     return 0
-
-
-def _until(found: Callable[[], R]) -> R:
-    """What is found, as soon as it is."""
-    give_up = time.monotonic() + 120
-    while not (value := found()):
-        assert time.monotonic() < give_up
-        time.sleep(0.1)
-    return value

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from assets.amemgym.personas.pool_files import OWN_POOL
 from tests.browser.lab import Lab
-from tests.browser.pages import JOBS, Visit, fill_in, launch, metadata, opened_markdown, outcome, save_config, start
+from tests.browser.pages import Visit, metadata, opened_markdown, outcome, start
 from tests.support.hub_server.state import FakeHub
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.ui_server import UiServer
@@ -60,7 +60,7 @@ def _watch_until_all_is_told(page: Page) -> None:
         stages = Counter(line.partition(" of base")[0] for line in seen)
         return all(any(re.search(part, line) for line in seen) for part in PARTS) and max(stages.values()) > 1
 
-    expect(page.get_by_text(PROGRESS).first).to_be_visible(timeout=300_000)
+    expect(page.get_by_text(PROGRESS).first).to_be_visible()
     wait_until(all_is_told, seconds=5 * LONG)
 
 
@@ -122,10 +122,7 @@ def test_a_check_that_is_run_without_a_partition_says_what_to_do_instead(user: V
 
 @pytest.mark.usefixtures("demo")
 def test_an_assistant_is_evaluated_from_the_page(user: Visit) -> None:
-    page = user.open(f"{JOBS}/evaluate")
-    dialog = fill_in(page, partition="demo", config=ONE_USER, op="amemgym__evaluation")
-    save_config(page)
-    launch(page, dialog)
+    page = start(user, job="evaluate", partition="demo", config=ONE_USER, op="amemgym__evaluation")
     assert outcome(page) == "Success"
     page.goto(f"{user.url}/assets/amemgym/evaluation")
     shown = metadata(page)

@@ -106,7 +106,7 @@ def test_an_application_that_does_not_begin_is_refused_with_a_sentence(tmp_path:
 
 
 def test_what_cannot_be_done_is_a_sentence_for_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browser_page, "SETTLE_MS", 1_000)
+    monkeypatch.setattr(browser_page, "SETTLE_MS", 4_000)
     note = '<input placeholder="note" onkeydown="if (event.key === `Enter`) this.remove()">'
     spin = '<button onclick="for (;;) {}">Spin</button>'
     folder = write_application(tmp_path / "plants", page=PAGE.replace("<div", f"{note}{spin}<div", 1))
@@ -124,7 +124,7 @@ def test_what_cannot_be_done_is_a_sentence_for_the_agent(tmp_path: Path, monkeyp
         assert ": dry moss" in call("type", element=field[1], text="dry moss")
         assert "textbox" not in call("press", element='textbox "note"', key="Enter")
         assert call("press", element='button "Spin"', key="Nonsense").startswith(REFUSED)
-        assert "within 1 seconds" in call("click", element='button "Spin"')
+        assert "within 4 seconds" in call("click", element='button "Spin"')
         assert call("go", path="https://example.org/").startswith(REFUSED)
         assert json.loads(world.state)["plants"][0] == {"name": "Fern", "watered": False}
 

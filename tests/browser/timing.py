@@ -1,6 +1,7 @@
-"""`python -m tests.browser.timing [VARIANTS]`: how soon `amemgym ui` is usable, and how long its pages take to show.
+"""`python -m tests.browser.timing [VARIANTS | HOME RECIPES]`: how soon `amemgym ui` is usable, and how long its pages take.
 
-Behind the pages stands one materialization of every asset for each variant. Run it alone: a busy machine is slower.
+Behind the pages stands one materialization of every asset for each variant, or what a data folder and a folder of recipes
+hold, such as `python -m tests.bench.scaling --keep` leaves. Run it alone: a busy machine is slower.
 """
 
 import os
@@ -9,20 +10,20 @@ import tempfile
 import time
 from pathlib import Path
 
-from playwright.sync_api import Page
-
 from pipelines.home import home, prepare_dagster_home
 from tests.browser.pages import Visit, chromium, visit
 from tests.support.ui_server import ui_server
 
 TIMES = 5
-
-
-def write_recipes(folder: Path, count: int) -> None:
-    """So many variants, of three users each."""
-    folder.mkdir()
-    for number in range(count):
-        (folder / f"variant-{number:03d}.yaml").write_text("num_users: 3\n", encoding="utf-8")
+GRAPH = "/pages/graph/amemgym"
+# What a page has to show, as a selector.
+PAGES = {
+    GRAPH: "svg foreignObject",
+    "/assets/amemgym/state_trajectory": "text=Timestamp",
+    "/assets/amemgym/state_trajectory?view=checks": "text=/^Checks \\(/",
+    "/assets/amemgym/state_trajectory?view=partitions": "text=/^(copies|variant-000)$/",
+    "/pages/": "h1",
+}
 
 
 def materialize_all() -> int:
@@ -41,44 +42,45 @@ def materialize_all() -> int:
     return len(AMEMGYM.partitions.units) * len(keys)
 
 
-def graph_drawn(page: Page) -> None:
-    """Wait for the graph's nodes."""
-    page.locator("svg foreignObject").first.wait_for()
-
-
-def partitions_listed(page: Page) -> None:
-    """Wait for the list of an asset's partitions."""
-    page.get_by_text("variant-000").first.wait_for()
-
-
-def seconds_to_show(user: Visit, path: str, *, graph: bool) -> float:
+def seconds_to_show(user: Visit, path: str) -> float:
     """Until the page has what one came for."""
     began = time.monotonic()
     page = user.open(path)
-    (graph_drawn if graph else partitions_listed)(page)
+    page.locator(PAGES[path]).first.wait_for()
     took = time.monotonic() - began
     page.close()
     return took
 
 
+def time_pages(place: Path, recipes: Path) -> None:
+    """Print how long the pages of a data folder take."""
+    with chromium() as browser:
+        began = time.monotonic()
+        with ui_server(place, {"AMEMGYM_RECIPES": str(recipes)}) as server, visit(browser, server.url, shots=None) as user:
+            seconds_to_show(user, GRAPH)
+            print(f"from the command to the first graph: {time.monotonic() - began:.1f} s")
+            for path in PAGES:
+                taken = sorted(seconds_to_show(user, path) for _ in range(TIMES))
+                print(f"{path}: {taken[TIMES // 2]:.1f} s, the slowest of {TIMES} {taken[-1]:.1f} s")
+
+
 def main(variants: int) -> None:
-    """Measure, print."""
+    """Make the variants, measure, print."""
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
-        write_recipes(place / "recipes", variants)
-        around = {"AMEMGYM_RECIPES": str(place / "recipes")}
-        os.environ |= {**around, "AMEMGYM_HOME": str(place), "DAGSTER_HOME": str(place / "dagster")}
+        recipes = place / "recipes"
+        recipes.mkdir()
+        for number in range(variants):
+            (recipes / f"variant-{number:03d}.yaml").write_text("num_users: 3\n", encoding="utf-8")
+        os.environ |= {"AMEMGYM_RECIPES": str(recipes), "AMEMGYM_HOME": str(place), "DAGSTER_HOME": str(place / "dagster")}
         prepare_dagster_home(home())
         print(f"{variants} variants, {materialize_all()} materializations")
-        with chromium() as browser:
-            began = time.monotonic()
-            with ui_server(place, around) as server, visit(browser, server.url, shots=place) as user:
-                seconds_to_show(user, "/asset-groups", graph=True)
-                print(f"from the command to the first graph: {time.monotonic() - began:.1f} s")
-                for path, graph in (("/asset-groups", True), ("/assets/amemgym/events?view=partitions", False)):
-                    taken = sorted(seconds_to_show(user, path, graph=graph) for _ in range(TIMES))
-                    print(f"{path}: {taken[TIMES // 2]:.1f} s, the slowest of {TIMES} {taken[-1]:.1f} s")
+        time_pages(place, recipes)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    match sys.argv[1:]:
+        case [place, recipes]:
+            time_pages(Path(place), Path(recipes))
+        case given:
+            main(int(given[0]) if given else 5)

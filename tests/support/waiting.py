@@ -12,7 +12,7 @@ def wait_until(holds: Callable[[], object], *, seconds: float = LONG) -> None:
     give_up = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < give_up, f"not so after {seconds:g} seconds"
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
 async def until(holds: Callable[[], object], *, seconds: float = LONG) -> None:
