@@ -132,7 +132,7 @@ class AMemGymTasks:
 
     def _stranger_of(self, episode: Episode) -> Episode | None:
         """Return the user whose questions are asked of this one's memory: the next one; None where there is no other."""
-        place = self.dataset.episodes.index(episode)
+        place = [other.user_id for other in self.dataset.episodes].index(episode.user_id)
         other = self.dataset.episodes[(place + 1) % len(self.dataset.episodes)]
         return other if other.user_id != episode.user_id else None
 

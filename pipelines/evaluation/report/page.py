@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from pipelines.evaluation.records import FAILURES, AnswerRow, DialogueTurn, RunM
 from pipelines.evaluation.report.contents import run_contents, run_notes
 from pipelines.evaluation.report.formatting import RED, TAKEN_AS_TOLD, mode_label, recall_label, repeat_label, settings_line
 from pipelines.evaluation.report.sections import LineChart, ReportSection, ReportTable
+from pipelines.evaluation.timeline.perceived import turns_by_user
 from pipelines.evaluation.timeline.steps import Act, Converse, Json, Timeline, Write
 
 FILES = Path(__file__).parent / "page_files"
@@ -69,20 +70,18 @@ class PageItem:
         """The id that tells it apart on the page."""
         return f"{self.user_id} at {self.length}" if self.length else self.user_id
 
-    def has(self, answer: AnswerRow) -> bool:
-        """Return True where the answer is to one of its questions."""
-        return (answer.user_id, answer.length) == (self.user_id, self.length)
-
 
 def page_items(timelines: Sequence[Timeline], turns: Sequence[DialogueTurn]) -> list[PageItem]:
     """Return the items of these timelines with the turns of a run."""
+    by_user = turns_by_user(turns)
     items = list[PageItem]()
     for timeline in timelines:
+        own = by_user.get(timeline.cluster, ())
         questions = dict[str, Json]()
         periods = list[Json]()
         for step in timeline.steps:
             if isinstance(step, Converse):
-                periods.append(step.page_fields(turns))
+                periods.append(step.page_fields(own))
             elif isinstance(step, Write) and step.shown:
                 periods.append(step.shown)
             elif isinstance(step, Act):
@@ -97,9 +96,13 @@ def page_items(timelines: Sequence[Timeline], turns: Sequence[DialogueTurn]) -> 
 
 def run_page(run: FinishedRun, items: Sequence[PageItem]) -> str:
     """Return one run with everything perceived, recalled and answered."""
-    blocks: dict[str, object] = {"data": run_data(run, items)}
+    answers = dict[tuple[str, int], list[AnswerRow]]()
+    for answer in run.answers:
+        answers.setdefault((answer.user_id, answer.length), []).append(answer)
+    own = [answers.get((item.user_id, item.length), ()) for item in items]
+    blocks: dict[str, object] = {"data": run_data(run, items, own)}
     for index, item in enumerate(items):
-        blocks[f"user-{index}"] = pack_json(item_data(run, item))
+        blocks[f"user-{index}"] = pack_json(item_data(item, own[index]))
     return render_blocks(f"{run.manifest.memory.name} on {run.manifest.dataset}", blocks)
 
 
@@ -162,8 +165,8 @@ class Texts:
         return list(self._numbers)
 
 
-def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
-    """Return a run's scores, and what there is to choose from in its answers."""
+def run_data(run: FinishedRun, items: Sequence[PageItem], answers: Sequence[Sequence[AnswerRow]]) -> Json:
+    """Return a run's scores, and what there is to choose from in its answers. `answers`: those of each item."""
     manifest = run.manifest
     documents = manifest.mode != "dialogue"
     return {
@@ -180,7 +183,7 @@ def run_data(run: FinishedRun, items: Sequence[PageItem]) -> Json:
         "place": "turn" if documents else "period",
         "perceived": "Documents" if documents else "Dialogue",
         "periods": max(len(item.periods) for item in items),
-        "users": list(map(partial(_user, run), items)),
+        "users": list(map(_user, items, answers)),
         "kinds": list(dict.fromkeys(answer.kind for answer in run.answers)),
         "items": sorted({answer.item for answer in run.answers}),
     }
@@ -249,12 +252,12 @@ def _facts(manifest: RunManifest) -> list[tuple[str, str]]:
     return facts
 
 
-def _user(run: FinishedRun, item: PageItem) -> Json:
+def _user(item: PageItem, answers: Sequence[AnswerRow]) -> Json:
     """Return the item with its share of right answers by period, None where nothing was asked."""
     asked = Counter[int]()
     right = Counter[int]()
-    for answer in run.answers:
-        if answer.kind == "question" and item.has(answer):
+    for answer in answers:
+        if answer.kind == "question":
             asked[answer.period] += 1
             right[answer.period] += answer.status == "right"
     shares = list[float | None]()
@@ -263,17 +266,16 @@ def _user(run: FinishedRun, item: PageItem) -> Json:
     return {"id": item.page_id, "name": item.name, "overall": shares}
 
 
-def item_data(run: FinishedRun, item: PageItem) -> Json:
+def item_data(item: PageItem, answers: Sequence[AnswerRow]) -> Json:
     """Return everything about one item: questions, periods with what was perceived, and its answers in columns.
 
     A text in a column is a number of `texts`, where a text is a list of numbers of `lines`.
     """
     texts = Texts()
     columns = dict[str, list[Any]]()
-    for answer in run.answers:
-        if item.has(answer):
-            for name, value in _cells(answer, texts).items():
-                columns.setdefault(name, []).append(value)
+    for answer in answers:
+        for name, value in _cells(answer, texts).items():
+            columns.setdefault(name, []).append(value)
     lines = Texts()
     shared = [list(map(lines.number, text.split("\n"))) for text in texts.all()]
     return {"questions": item.questions, "periods": item.periods, "columns": columns, "texts": shared, "lines": lines.all()}

@@ -41,8 +41,9 @@ function periodTable(metrics) {
 
 function userTable(data) {
   const rows = data.users.map((user) => ({ label: user.name, id: user.id, values: user.overall.map((value) => ({ value, low: null, high: null })) }));
-  return heatMap(rows, [...Array(data.periods).keys()],
+  const map = heatMap(rows, [...Array(data.periods).keys()],
     { corner: "period", caption: "Share of right answers of each user; a cell opens its answers below.", pick: (row, period) => browse({ user: row.id, period: String(period), kind: "question", status: "", failure: "" }) });
+  return rows.length > MOST_ROWS ? el("details", {}, el("summary", {}, `Each of ${counted(rows.length, data.noun)}`), map) : map;
 }
 
 function resultSection(data) {
