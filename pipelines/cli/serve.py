@@ -14,7 +14,7 @@ import uvicorn
 from filelock import FileLock, Timeout
 from starlette.types import ASGIApp
 
-from assets.recipe.loading import check_variant
+from assets.recipe.loading import check_variant, variants
 from assets.reporting.page_style import page_address
 from pipelines.cli.options import command_group
 from pipelines.embedded.app import embedded_app
@@ -43,10 +43,11 @@ def serve(
 def ui(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 means any free one.")] = 3000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    variant: Annotated[str, typer.Option(help="The variant whose launchpad opens, with its values filled in.")] = "demo",
+    variant: Annotated[str, typer.Option(help="The variant whose launchpad opens; without it `demo`, or else the first.")] = "",
     browser: Annotated[Optional[bool], typer.Option("--open/--no-open", help="Open the browser (if there is one).")] = None,
 ) -> None:
     """Open the Dagster UI of this project, and the pages with its reports and evaluations."""
+    variant = variant or next(iter(variants()), "demo")
     check_variant(variant)
     for sentence in find_unwritable(home()):
         raise Problem(sentence)

@@ -24,7 +24,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Generator[UiServer]:
     """A server with recipes of its own, which the page may write to."""
     home = tmp_path_factory.mktemp("own")
     (home / "recipes").mkdir()
-    (home / "recipes" / "demo.yaml").write_text(SMALL, encoding="utf-8")
+    (home / "recipes" / "small.yaml").write_text(SMALL, encoding="utf-8")
     with ui_server(home, {"AMEMGYM_RECIPES": str(home / "recipes")}) as running:
         yield running
 
