@@ -15,12 +15,11 @@ from assets.code_qa.team.calls import TeamCode, keep_tellable, patches_of
 from assets.code_qa.team.relations import EDIT, EXECUTED, OUTCOME, WRONG_RESULT
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.ablation import READ, condition_with
+from assets.memory_items.ablation import READ, ReadingSizes, condition_with
 from assets.memory_items.chains import planned_chain
 from assets.memory_items.documents import ItemDocument
 from assets.memory_items.facts import Fact
 from assets.memory_items.questions import CHECK, MOST_NEAR_MISSES, TaskChain, ask_chain, chain_question_rows
-from assets.memory_items.reading_sizes import ReadingSizes
 from assets.memory_items.tasks import TaskDocuments
 from assets.recipe.code_qa import CodeQaRecipe
 from assets.records.answers import TypedAnswer, normalize_answer

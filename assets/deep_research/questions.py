@@ -9,12 +9,11 @@ from assets.deep_research.worlds import DR_WORLDS
 from assets.engine.seeded_random import SeededRandom
 from assets.engine.stage import PromptCalls, Stage
 from assets.llm.ports import LanguageModel
-from assets.memory_items.ablation import READ, condition_with
+from assets.memory_items.ablation import READ, ReadingSizes, condition_with
 from assets.memory_items.chains import found_chain
 from assets.memory_items.facts import Fact
 from assets.memory_items.operations import planned_facts
 from assets.memory_items.questions import CHECK, TaskChain, answer_elsewhere, ask_chain, chain_question_rows
-from assets.memory_items.reading_sizes import ReadingSizes
 from assets.memory_items.tasks import TaskQuestion
 from assets.recipe.deep_research import DeepResearchRecipe
 from assets.recipe.document_tasks import AskedOperation

@@ -12,10 +12,9 @@ from assets.code_qa.session_questions.team import SessionWorld
 from assets.code_qa.sources import CODE_SOURCES, ready_to_execute
 from assets.code_qa.tables import PACKAGE_TABLES
 from assets.engine.stage import Stage
-from assets.memory_items.ablation import READ
+from assets.memory_items.ablation import READ, ReadingSizes
 from assets.memory_items.benchmark import BY_READING, AcceptedTask, document_benchmark
 from assets.memory_items.questions import chain_question_rows
-from assets.memory_items.reading_sizes import ReadingSizes
 from assets.memory_items.tasks import TaskQuestion
 from assets.recipe.code_qa import SessionQuestionsRecipe
 from assets.reporting.asset_description import AssetDescription
