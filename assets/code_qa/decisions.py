@@ -106,7 +106,7 @@ def decisions_in_code(decisions: CodeDecisions | FactCluster, world: TeamWorld) 
 
 
 def decisions_stage(
-    name: str, world: type[TeamWorld], *, needs: tuple[Stage[Any], ...], description: str
+    name: str, world: type[TeamWorld], *, version: int, needs: tuple[Stage[Any], ...], description: str
 ) -> Stage[CodeDecisions]:
     """Return the stage in which a team of this kind decides, and replaces some of it. `needs`: its package and the calls."""
 
@@ -119,7 +119,7 @@ def decisions_stage(
         name=name,
         record=CodeDecisions,
         make=decide,
-        version=8,
+        version=version,
         needs=needs,
         description=AssetDescription(
             group="tasks", description=description, rows=preview_rows("chain", "subject relation value"), paper="MemGym"
@@ -130,6 +130,7 @@ def decisions_stage(
 CODE_DECISIONS = decisions_stage(
     "code_decisions",
     TeamWorld,
+    version=8,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS),
     description="What an invented team agreed about the package: tickets, patches, limits, owners and reasons, some "
     "of them replaced later. No decision is in the code, by text or by syntax tree; executed results are "

@@ -19,7 +19,9 @@ from assets.memory_items.world.writing import DocumentWriter, ToldDocuments
 from assets.recipe.code_qa import PackageRecipe
 
 
-def team_stage(name: str, world: type[TeamWorld], *, needs: tuple[Stage[Any], ...], description: str) -> Stage[TaskDocuments]:
+def team_stage(
+    name: str, world: type[TeamWorld], *, version: int, needs: tuple[Stage[Any], ...], description: str
+) -> Stage[TaskDocuments]:
     """Return the stage in which what a team of this kind wrote is told. `needs`: its package, the calls, and its decisions."""
 
     async def write_notes(
@@ -49,13 +51,14 @@ def team_stage(name: str, world: type[TeamWorld], *, needs: tuple[Stage[Any], ..
         prompts=(world.write_prompt,),
         calls=calls,
         description=description,
-        version=8,
+        version=version,
     )
 
 
 CODE_DOCUMENTS = team_stage(
     "code_documents",
     TeamWorld,
+    version=8,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS),
     description="The team's notes: bug reports, reviews, tickets, incident notes, commit messages and design notes, signed "
     "and dated. Each shows a call as it was run; a reader finds all that it states again in the final text.",

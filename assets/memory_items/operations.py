@@ -26,7 +26,6 @@ from assets.text.words import folded
 BETWEEN_NAMES = ", "  # in an answer that is an order
 FOLLOWED = ("follow", "decision", "convention")  # operations that follow one chain
 ENDS_IN_A_FACT = (*FOLLOWED, "most", "failed_path")  # operations whose answer stands in a document as it is
-ABOUT_ONE_SUBJECT = ("act", "failed_path")  # operations with several facts about one subject
 YES_OR_NO = ("yes", "no")
 Settle = Callable[[Sequence[Fact]], Fact | None]
 
@@ -53,7 +52,7 @@ class AskedFacts:
         """
         if self.operation in (*FOLLOWED, "since_when"):
             return [self.hops]
-        if self.operation == "still_so":
+        if self.operation in ("failed_path", "still_so"):
             return [self._chain_without_said]
         if self.operation == "count":
             return [[*self._leading_facts, self.hops[-1]]]
@@ -74,7 +73,7 @@ class AskedFacts:
         if self.operation == "count" and not self._leading_facts:
             return (self.hops[-1].value,)
         starts = [part[0].subject for part in self.parts]
-        return tuple(starts[:1] if self.operation in ABOUT_ONE_SUBJECT else starts)
+        return tuple(starts[:1] if self.operation == "act" else starts)
 
     @property
     def answer_kind(self) -> AnswerKind:
@@ -179,7 +178,7 @@ class AskedFacts:
 
     @property
     def _chain_without_said(self) -> Sequence[Fact]:
-        """The facts that lead to what counts, without the one that does not, where that is what is asked about."""
+        """The facts that lead to what counts, without the one that does not, where that is asked about."""
         *before, last = self.hops
         same = before and (before[-1].subject, before[-1].relation) == (last.subject, last.relation)
         return before if same else self.hops
@@ -238,11 +237,10 @@ class AskedFacts:
 
     def _failed_path(self, facts: Sequence[Fact], settle: Settle) -> str | None:
         """Return the one value of the matter that does not count."""
-        about = _facts_stating(facts, self.hops[0])
-        counting = settle(about)
+        counting = _last_fact(self._chain_without_said, facts, settle)
         if counting is None:
             return None
-        others = {normalize_answer(fact.kind, fact.value): fact.value for fact in about}
+        others = {normalize_answer(fact.kind, fact.value): fact.value for fact in _facts_stating(facts, counting)}
         others.pop(normalize_answer(counting.kind, counting.value))
         return next(iter(others.values())) if len(others) == 1 else None
 

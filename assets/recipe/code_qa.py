@@ -105,8 +105,8 @@ class SessionQuestionsRecipe(PackageRecipe):
     benchmark: Literal["session_questions"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         default="session_questions", description="the benchmark that the variant is of"
     )
-    min_hops: int = quantity(1, "facts", ge=1, le=1, description="facts that a question starts from: one")
-    max_hops: int = quantity(1, "facts", ge=1, le=1, description="facts that a question starts from: one")
+    min_hops: int = quantity(2, "facts", ge=1, le=2, description="facts that an answer takes at least")
+    max_hops: int = quantity(2, "facts", ge=1, le=2, description="facts that an answer takes at most")
 
     def operations_of(self, hops: int) -> list[Operation]:
         return ["decision", "failed_path", "convention", "still_so"]

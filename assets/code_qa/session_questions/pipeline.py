@@ -24,6 +24,7 @@ SQ_BEHAVIOURS = replace(CODE_BEHAVIOURS, name="sq_behaviours", needs=(SQ_SOURCES
 SQ_DECISIONS = decisions_stage(
     "sq_decisions",
     SessionWorld,
+    version=9,
     needs=(SQ_SOURCES, SQ_BEHAVIOURS),
     description="What an invented team settled in tickets and agreed on for functions, with what it gave up. The call of a "
     "rule was really run; which of its results the team wants is drawn, so that knowing the package does not help.",
@@ -31,6 +32,7 @@ SQ_DECISIONS = decisions_stage(
 SQ_SESSIONS = team_stage(
     "sq_sessions",
     SessionWorld,
+    version=9,
     needs=(SQ_SOURCES, SQ_BEHAVIOURS, SQ_DECISIONS),
     description="The team's sessions, signed and dated: rules of tickets, what they replaced, proposals, conventions, "
     "and calls with their output, which were really run. A reader finds each statement again.",
@@ -39,6 +41,7 @@ SQ_QUESTIONS = Stage(
     name="sq_questions",
     record=TaskQuestion,
     make=ask_about_sessions,
+    version=2,
     needs=(SQ_SOURCES, SQ_DECISIONS, SQ_SESSIONS),
     description=AssetDescription(
         group="tasks",

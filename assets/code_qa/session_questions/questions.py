@@ -1,47 +1,44 @@
 """A question about a team's sessions: a decision, a failed path, a convention, or whether a statement still counts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from assets.code_qa.questions import OUTCOME_RULE, other_fact
+from assets.code_qa.questions import OUTCOME_RULE, other_fact, with_first_said
 from assets.code_qa.records.questions import CodeDecisions
 from assets.code_qa.records.sources import CodeSources
-from assets.engine.seeded_random import SeededRandom
 from assets.llm.ports import LanguageModel
 from assets.memory_items.chains import planned_chain
 from assets.memory_items.facts import Fact
 from assets.memory_items.questions import TaskChain
 from assets.memory_items.tasks import TaskDocuments, TaskQuestion
-from assets.memory_items.world.relations import spoken
 from assets.recipe.code_qa import SessionQuestionsRecipe
+from assets.recipe.document_tasks import Operation
 
 AS_WRITTEN = (
     "Where sessions disagree, what was signed off counts, then what is more than a proposal, and then the latest date. "
     f"{OUTCOME_RULE} Give an assertion as it is written there."
 )
-FAILED_PATH = "Sessions name two assertions as what {ticket} settles. Which of the two does not count?"
-STILL_SO = "A session says, as of {day}, what {ticket} settles. Is that what counts, yes or no?"
-FAILED_PATH_ASKED = re.compile(re.escape(FAILED_PATH).replace(r"\{ticket\}", r"(?P<ticket>\S+)"))
-STILL_SO_ASKED = re.compile(
-    re.escape(STILL_SO).replace(r"\{ticket\}", r"(?P<ticket>\S+)").replace(r"\{day\}", r"(?P<day>[\w ]+)")
-)
+ABOUT_TWO_RULES: Mapping[Operation, str] = {
+    "failed_path": "Sessions name two assertions as what {ticket} settles. Which of the two does not count?",
+    "still_so": "Sessions name two assertions as what {ticket} settles. Is the one of the earlier day what counts, yes or no?",
+}
 
 
 class AskedRule(NamedTuple):
-    """A question about a ticket's rules: whether what is said as of this day counts; of no day, which rule does not."""
+    """A question about two rules of a ticket: which does not count, or whether the earlier one does. `ticket` says of which."""
 
+    operation: Operation
     ticket: str
-    day: str
 
 
 def read_session_question(question: str) -> AskedRule | None:
     """Return what a question asks of a ticket's rules; None where it asks something else."""
-    still_so = STILL_SO_ASKED.match(question)
-    if still_so:
-        return AskedRule(still_so["ticket"], still_so["day"])
-    failed_path = FAILED_PATH_ASKED.match(question)
-    return AskedRule(failed_path["ticket"], "") if failed_path else None
+    for operation, words in ABOUT_TWO_RULES.items():
+        match = re.match(re.escape(words).replace(r"\{ticket\}", "(?P<ticket>.+)"), question)
+        if match:
+            return AskedRule(operation, match["ticket"])
+    return None
 
 
 async def ask_about_sessions(
@@ -53,7 +50,7 @@ async def ask_about_sessions(
     model: LanguageModel,
 ) -> TaskQuestion:
     """Return the question, worded by form. Raises ItemFailed where the sessions settle no answer, or several."""
-    hops = _asked_facts(sources, decisions, sessions, seed=recipe.world_seed)
+    hops = _asked_facts(sources, decisions, sessions)
     chain = TaskChain(sources.task_id, hops, sessions.facts, sessions.documents, sources.operation)
     chain.expect_one_answer()
     answer = chain.typed_answer(seed=recipe.world_seed)
@@ -63,29 +60,25 @@ async def ask_about_sessions(
         hops=tuple(hops),
         starts=chain.asked_facts.starts,
         introduction=AS_WRITTEN,
-        question=_question_about(hops, chain),
+        question=_question_about(chain),
         answer=answer,
         gate_records=(),
     )
 
 
-def _asked_facts(sources: CodeSources, decisions: CodeDecisions, sessions: TaskDocuments, *, seed: int) -> Sequence[Fact]:
-    """Return the fact that counts, followed by the one that does not where the question is about that."""
-    (counts,) = planned_chain(decisions.chain, sessions.facts)
+def _asked_facts(sources: CodeSources, decisions: CodeDecisions, sessions: TaskDocuments) -> Sequence[Fact]:
+    """Return the facts that lead to what counts, followed by the one that does not where the question is about that."""
+    hops = planned_chain(decisions.chain, sessions.facts)
     if sources.operation == "failed_path":
-        return [counts, other_fact(counts, sessions.facts)]
-    if sources.operation == "still_so":
-        # Of the two in every second case the one that does not count.
-        of_other = SeededRandom(seed, sources.task_id, "still so").bernoulli(0.5)
-        return [counts, other_fact(counts, sessions.facts)] if of_other else [counts]
-    return [counts]
+        return [*hops, other_fact(hops[-1], sessions.facts)]
+    return with_first_said(hops, sessions.facts) if sources.operation == "still_so" else hops
 
 
-def _question_about(hops: Sequence[Fact], chain: TaskChain) -> str:
-    counts, asked = hops[0], hops[-1]
-    if chain.operation == "failed_path":
-        return FAILED_PATH.format(ticket=counts.subject)
-    if chain.operation == "still_so" and asked.as_of is not None:
-        return STILL_SO.format(ticket=counts.subject, day=spoken(asked.as_of))
-    word = "Who" if counts.relation == "owner" else "What"
-    return f"{word} is {counts.full_phrase}?"
+def _question_about(chain: TaskChain) -> str:
+    """Return the question. It names what leads to the ticket or the function that it is about, where that is to be found out."""
+    *leading, asked = chain.asked_facts.parts[0]
+    about = leading[0].full_phrase if leading else asked.subject
+    if chain.operation in ABOUT_TWO_RULES:
+        return ABOUT_TWO_RULES[chain.operation].format(ticket=about)
+    word = "Who" if asked.relation == "owner" else "What"
+    return f"{word} is {asked.phrase.replace('{x}', about)}?"

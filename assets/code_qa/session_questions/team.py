@@ -21,6 +21,8 @@ WORKED_ON = "Colleagues who were away are told what came up while {subject} was 
 ELSEWHERE = frozenset(("tested", "fault", "cause"))
 # What a team agrees on of its use of a function.
 CONVENTIONS = frozenset(("cached", "origin", "owner", "removal", "successor", "wrapper"))
+# What tells which ticket or function is asked about: a question names neither, as one search by its name would find all.
+LEADING = frozenset(("blocker", "duplicate", "entry", "successor"))
 
 
 def assertion(function: str, arguments: Sequence[str], result: str) -> str:
@@ -73,14 +75,11 @@ class SessionWorld(TeamWorld):
     `assertions`: by function those of each of its calls.
     """
 
-    shares_values = False
-    settles_with_several = True
     statuses = ("plain", "plain", "plain", "certified")
     # With one rule a ticket, what counts would be known by its status, were there not much else of every status beside.
     aside_statuses = ("plain", "certified", "unconfirmed")
-    asides_elsewhere = 3
+    asides_elsewhere = 1
     days_apart = 45
-    most_tokens = 600
 
     def __init__(self, sources: CodeSources, behaviours: Sequence[Behaviour], vocabulary: CodeVocabulary) -> None:
         super().__init__(sources, behaviours, vocabulary)
@@ -92,8 +91,8 @@ class SessionWorld(TeamWorld):
         self.relations = [relation for relation in self.relations if relation.name not in ELSEWHERE] + [RULING]
 
     def occasions_of(self, relation: Relation, status: Status) -> Sequence[Occasion]:
-        """Of whatever kind: a session of work has more than one occasion."""
-        return [Occasion(kind, WORKED_ON, also=None) for kind in self.document_kinds]
+        """Of whatever kind: a session of work tells anything else of its subject, of which one thing comes up."""
+        return [Occasion(kind, WORKED_ON, also=tuple(other.name for other in self.relations)) for kind in self.document_kinds]
 
     def evidence(self, names: NameMaker, hop: Hop, kind: str) -> tuple[Relation, str]:
         """Every session ran a call, of the function that it is about where there is one."""
@@ -104,7 +103,8 @@ class SessionWorld(TeamWorld):
         return SessionNames(self, SeededRandom(*path), taken)
 
     def paths(self, rng: SeededRandom, hops: int, operation: Operation) -> list[list[Relation]]:
-        """Return what is agreed about a function, or the rule of a ticket."""
-        if operation != "convention":
-            return [[RULING]]
-        return [[rng.choice([relation for relation in self.relations if relation.name in CONVENTIONS])]]
+        """Return what is agreed about a function, or the rule of a ticket, behind what leads to it."""
+        agreed = [relation for relation in self.relations if relation.name in CONVENTIONS]
+        end = rng.choice(agreed) if operation == "convention" else RULING
+        to_end = [relation for relation in self.relations if relation.name in LEADING and relation.value == end.subject]
+        return [[*rng.sample([relation for relation in to_end if relation is not end], hops - 1), end]]

@@ -156,7 +156,9 @@ RELATIONS: tuple[Relation, ...] = (
     Relation(OUTCOME, "call", "code", "`{subject}` ends in `{value}`", "the unpatched outcome of {x}", disputed=False),
 )
 # The rule that a ticket settled, as an assertion of one call. Session questions ask for it, and code questions do not.
-RULING = Relation("ruling", "ticket", "code", "{subject} settles that `{value}` holds", "the assertion that {x} settles")
+RULING = Relation(
+    "ruling", "ticket", "code", "{subject} settles that `{value}` holds", "the assertion settled by {x}", fits_one=True
+)
 NOTE_KINDS = ("bug report", "code review", "ticket", "incident note", "commit message", "design note", "chat")
 # What a note says is so, and it needs no word for it; these two are heard.
 STANDINGS: Mapping[Status, str] = {"certified": "signed off", "unconfirmed": "only proposed"}

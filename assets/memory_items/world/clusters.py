@@ -22,7 +22,8 @@ PARALLEL_CHAINS = 2
 # By parallel, how many more members it has than what is counted: otherwise a count of the wrong ones would be right.
 COUNTED_BESIDE = (0, 1, -1)
 COMPARING = ("order", "most", "which_of_two")
-ABOUT_LAST = ("since_when", "still_so")  # operations that need another value of the last fact
+ABOUT_DISPUTED = ("failed_path", "still_so")  # operations that ask about two documents which disagree
+ABOUT_LAST = ("since_when", *ABOUT_DISPUTED)  # operations that need another value of the last fact
 MOST_RIVALS_TRIED = 50
 # Hops and parallel chains of small clusters, by which a task comes near its length without cutting one of them.
 SMALL_CLUSTERS = ((1, 0), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (4, 0))
@@ -113,7 +114,7 @@ class _ClusterMaker:
                 later_counts = self._plan_superseded(hop, rival)
             else:
                 self._plan_undisputed("support", hop)
-        if self._operation == "still_so":
+        if self._operation in ABOUT_DISPUTED:
             # The only two that disagree would be known without the way to them: others do so too, and it comes to the opposite.
             other = parallel[0]
             rival = self._rival(other, len(other) - 1, [chain[-1].value])
@@ -146,7 +147,7 @@ class _ClusterMaker:
                     self._plan_undisputed(role if place else "support", hop)
                     continue
                 rival = rivals[number].value
-                if rival == hop.value or not self._world.shares_values:
+                if rival == hop.value:
                     rival = self._value(self._world.relation(hop.relation), hop.subject, {hop.value})
                 roles: tuple[Role, Role] = (role, role) if place else ("support", "superseded")
                 if number == undone:

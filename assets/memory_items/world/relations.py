@@ -219,11 +219,11 @@ class FactWorld(ABC):
     those of what is said beside, where it is not that of the main statement. `asides_elsewhere`: statements about others, at
     most, in each document; `days_apart`: how long before its main statement the others are of, at most. `shown_relations` are
     shown and not said.
-    `shares_values`: whether a value of one subject may be said of another. `settles_with_several`: whether the subjects beside
-    the one that is asked about have as many documents as that one. `found_by`: the relation whose value is such a subject,
-    where a question names what the subject is, and not its name. `tells_why`: whether a document says why what held before
-    holds no more. `written_counts`: whether in a third of conflicts an earlier certified value counts against a later plain
-    one. `undoing`: by relation the relation of a value that was taken back; each subject has one such value.
+    `settles_with_several`: whether the subjects beside the one that is asked about have as many documents as that one.
+    `found_by`: the relation whose value is such a subject, where a question names what the subject is, and not its name.
+    `tells_why`: whether a document says why what held before holds no more. `written_counts`: whether in a third of
+    conflicts an earlier certified value counts against a later plain one. `undoing`: by relation the relation of a value
+    that was taken back; each subject has one such value.
     `standings` are the words by which a writer is told how sure a document is of a fact; what has none simply is so.
     `meaning_told`: whether a writer is told the whole meaning of a relation, and not its phrase alone, which is no sentence.
     `dated_titles`: whether a title has the day of the document, and no name or value. `spare_clusters`: times as many clusters
@@ -248,7 +248,6 @@ class FactWorld(ABC):
     asides_elsewhere: int = 0
     days_apart: int = 0
     shown_relations: frozenset[str] = frozenset()
-    shares_values: bool = True
     settles_with_several: bool = False
     found_by: Relation | None = None
     tells_why: bool = False

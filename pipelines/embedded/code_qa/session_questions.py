@@ -1,10 +1,12 @@
 """Questions about what a ticket's sessions settle, as this model reads and answers them."""
 
+from dataclasses import replace
 from functools import partial
 
 from assets.code_qa.session_questions.questions import AskedRule, read_session_question
 from assets.code_qa.team.relations import RULING
-from assets.records.answers import read_date
+from pipelines.embedded.code_qa import writers
+from pipelines.embedded.memory_items.asking import ReadPart, ReadQuestion, read_question
 from pipelines.embedded.memory_items.known_world import AnswerOwn, KnownWorld
 from pipelines.embedded.memory_items.reading import FactsRead
 
@@ -16,13 +18,20 @@ def read_own_question(question: str) -> AnswerOwn | None:
 
 
 def answer_about_rule(asked: AskedRule, read: FactsRead) -> str | None:
-    """Return whether what is said as of the day counts, or the one rule of the ticket that does not."""
-    day = read_date(asked.day)
-    if day is not None:
-        return read.still_holds(asked.ticket, RULING.name, day)
-    counts = read.settled_value(asked.ticket, RULING.name)
-    others = {fact.value for fact in read.facts_about(asked.ticket, RULING.name)} - {counts}
-    return others.pop() if counts is not None and len(others) == 1 else None
+    """Return whether the earlier rule of the ticket counts, or the one that does not."""
+    asked_rule = f"What is {RULING.phrase.replace('{x}', asked.ticket)}?"
+    question = read_question(asked_rule, [writers.KNOWN], writers.KNOWN.steps)
+    if question is None:
+        return None
+    if asked.operation == "still_so":
+        return read.answer(replace(question, operation="still_so"))
+    (part,) = question.parts
+    ticket = read.answer(ReadQuestion("follow", [ReadPart(part.name, part.steps[:-1])]))
+    counts = read.settled_value(ticket, RULING.name)
+    if ticket is None or counts is None:
+        return None
+    others = {fact.value for fact in read.facts_about(ticket, RULING.name)} - {counts}
+    return others.pop() if len(others) == 1 else None
 
 
 KNOWN = KnownWorld(own_question=read_own_question)

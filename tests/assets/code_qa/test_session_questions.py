@@ -10,6 +10,7 @@ from assets.memory_items.final_ablation import uncertified_lengths
 from assets.memory_items.tasks import TaskDocuments, TaskQuestion
 from assets.recipe.document_tasks import Operation, SessionOperation
 from assets.records.answers import is_right
+from assets.text.words import spells
 from pipelines.embedded.memory_items.reading import answer_by_reading
 from tests.support.applied_rules import apply_rules
 from tests.support.session_questions import made_session, session_recipe
@@ -37,23 +38,36 @@ def test_a_decision_is_the_rule_that_counts_and_its_failed_path_the_one_that_doe
     sessions = made_session("failed_path")["sq_sessions"]
     assert isinstance(sessions, TaskDocuments)
     question = question_of("failed_path")
-    about = [fact for fact in sessions.facts if (fact.subject, fact.relation) == (question.starts[0], "ruling")]
+    ticket = question.hops[0].value
+    about = [fact for fact in sessions.facts if (fact.subject, fact.relation) == (ticket, "ruling")]
     loses, counts = sorted(about, key=lambda fact: fact.weight)
     assert question.answer.value == loses.value
     assert counts.value in question.answer.near_misses
     assert loses.value.partition(" == ")[0] == counts.value.partition(" == ")[0]
     decision = question_of("decision")
-    assert decision.answer.value == decision.hops[0].value
+    assert decision.answer.value == decision.hops[1].value
 
 
-def test_a_statement_is_asked_for_by_its_day_and_still_counts_or_does_not() -> None:
-    for answer, facts in (("yes", 1), ("no", 2)):
+def test_the_earlier_of_two_rules_still_counts_or_does_not() -> None:
+    for answer, facts in (("yes", 2), ("no", 3)):
         question = question_of("still_so", answer)
         asked = read_session_question(question.question)
         assert asked is not None
-        assert asked.ticket == question.starts[0]
+        assert asked.ticket == question.hops[0].full_phrase
         assert len(question.hops) == facts
         assert sorted(question.answer.options) == ["no", "yes"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_question_names_what_leads_to_its_sessions_and_no_session_that_is_asked_about(form: Operation) -> None:
+    task = task_of(form)
+    leading, *asked = task.hops
+    texts = {document.document_id: document.text_with_title for document in task.lengths[0].documents}
+    assert task.names_in_question == (leading.subject,)
+    for fact in asked:
+        assert fact.subject == leading.value
+        assert not spells(texts[fact.document_id], leading.subject)
+        assert not spells(task.question, fact.subject)
 
 
 @pytest.mark.parametrize("form", FORMS)

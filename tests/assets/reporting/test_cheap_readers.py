@@ -68,6 +68,6 @@ def test_needed_texts_that_do_not_fit_are_said() -> None:
     assert report.exceeded_limits == ("Needed texts fit into 10 % of the history in only 0.00.",)
 
 
-@pytest.mark.parametrize("variant", ["dr-base", "code-base", "tools-base", "base-facts"])
+@pytest.mark.parametrize("variant", ["dr-base", "code-base", "sessions-base", "tools-base", "base-facts"])
 def test_a_base_is_not_released_where_a_cheap_reader_finds_what_is_needed(variant: str) -> None:
     assert load_recipe(variant).model_dump()["max_found_cheaply"] == 0.5
