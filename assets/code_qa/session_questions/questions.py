@@ -75,7 +75,7 @@ def _asked_facts(sources: CodeSources, decisions: CodeDecisions, sessions: TaskD
 
 
 def _question_about(chain: TaskChain) -> str:
-    """Return the question. It names what leads to the ticket or the function that it is about, where that is to be found out."""
+    """Return the question, which names what leads to the ticket or the function that it is about, where that is not told."""
     *leading, asked = chain.asked_facts.parts[0]
     about = leading[0].full_phrase if leading else asked.subject
     if chain.operation in ABOUT_TWO_RULES:

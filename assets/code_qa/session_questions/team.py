@@ -6,7 +6,7 @@ from assets.code_qa.packages.vocabulary import CodeVocabulary
 from assets.code_qa.records.behaviours import Behaviour
 from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.team.calls import is_awkward, keep_tellable
-from assets.code_qa.team.names import TeamNames
+from assets.code_qa.team.names import TeamNames, first_left
 from assets.code_qa.team.relations import OUTCOME, RULING
 from assets.code_qa.team.world import TeamWorld
 from assets.engine.seeded_random import SeededRandom
@@ -60,13 +60,9 @@ class SessionNames(TeamNames):
         if relation is not RULING:
             return super().value(relation, subject=subject, other_than=other_than, rng=rng)
         if subject not in self._rules:
-            if not self._free:
-                raise LookupError("rules enough")
-            self._rules[subject] = self._free.pop(0)
-        free = [rule for rule in self._rules[subject] if rule not in other_than]
-        if not free:
-            raise LookupError("rules enough")
-        return free[0]
+            self._rules[subject] = first_left(self._free, "rule")
+            self._free.remove(self._rules[subject])
+        return first_left([rule for rule in self._rules[subject] if rule not in other_than], "rule")
 
 
 class SessionWorld(TeamWorld):

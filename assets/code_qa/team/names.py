@@ -124,12 +124,12 @@ class TeamNames(NameMaker):
         if kind == "function":
             return self._draw_function(self._code.related(function) if function else self._functions)
         if kind == "patch":
-            patch = _first(self._patches, kind)
+            patch = first_left(self._patches, kind)
             self._forget(patch.behaviour.call)
             self._forget(patch.miss.result.text)
             self._patches = [other for other in self._patches if other.name != patch.name]
             return patch.name
-        taken = _first(
+        taken = first_left(
             [call for call in self._behaviours if self._code.function_of(call.symbol_id) == function] or self._behaviours, kind
         )
         self._forget(taken.call)
@@ -138,7 +138,7 @@ class TeamNames(NameMaker):
 
     def _draw_function(self, pool: Sequence[str]) -> str:
         """Return the first of these that was not there before."""
-        name = _first([name for name in pool if name in self._functions], "function")
+        name = first_left([name for name in pool if name in self._functions], "function")
         self._functions.remove(name)
         return name
 
@@ -159,7 +159,7 @@ class TeamNames(NameMaker):
 T = TypeVar("T")
 
 
-def _first(pool: Sequence[T], kind: str) -> T:
+def first_left(pool: Sequence[T], kind: str) -> T:
     if not pool:
         raise LookupError(f"{'patche' if kind == 'patch' else kind}s enough")
     return pool[0]

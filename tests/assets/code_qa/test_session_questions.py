@@ -38,8 +38,7 @@ def test_a_decision_is_the_rule_that_counts_and_its_failed_path_the_one_that_doe
     sessions = made_session("failed_path")["sq_sessions"]
     assert isinstance(sessions, TaskDocuments)
     question = question_of("failed_path")
-    ticket = question.hops[0].value
-    about = [fact for fact in sessions.facts if (fact.subject, fact.relation) == (ticket, "ruling")]
+    about = [fact for fact in sessions.facts if (fact.subject, fact.relation) == (question.hops[0].value, "ruling")]
     loses, counts = sorted(about, key=lambda fact: fact.weight)
     assert question.answer.value == loses.value
     assert counts.value in question.answer.near_misses
@@ -62,12 +61,8 @@ def test_the_earlier_of_two_rules_still_counts_or_does_not() -> None:
 def test_a_question_names_what_leads_to_its_sessions_and_no_session_that_is_asked_about(form: Operation) -> None:
     task = task_of(form)
     leading, *asked = task.hops
-    texts = {document.document_id: document.text_with_title for document in task.lengths[0].documents}
-    assert task.names_in_question == (leading.subject,)
-    for fact in asked:
-        assert fact.subject == leading.value
-        assert not spells(texts[fact.document_id], leading.subject)
-        assert not spells(task.question, fact.subject)
+    texts = {document.document_id: document.text_with_title for document in task.documents}
+    assert not any(spells(texts[fact.document_id], leading.subject) for fact in asked)
 
 
 @pytest.mark.parametrize("form", FORMS)
