@@ -218,18 +218,16 @@ class FactWorld(ABC):
     `statuses` are those of facts and of what says the same of others, each as often as it is listed, and `aside_statuses`
     those of what is said beside, where it is not that of the main statement. `asides_elsewhere`: statements about others, at
     most, in each document; `days_apart`: how long before its main statement the others are of, at most. `shown_relations` are
-    shown and not said.
-    `settles_with_several`: whether the subjects beside the one that is asked about have as many documents as that one.
-    `found_by`: the relation whose value is such a subject, where a question names what the subject is, and not its name.
-    `tells_why`: whether a document says why what held before holds no more. `written_counts`: whether in a third of
-    conflicts an earlier certified value counts against a later plain one. `undoing`: by relation the relation of a value
-    that was taken back; each subject has one such value.
-    `standings` are the words by which a writer is told how sure a document is of a fact; what has none simply is so.
-    `meaning_told`: whether a writer is told the whole meaning of a relation, and not its phrase alone, which is no sentence.
-    `dated_titles`: whether a title has the day of the document, and no name or value. `spare_clusters`: times as many clusters
-    as are needed for filler, as some have a name of the task's own chain. `most_tokens`: of a text, so that what is needed fits
-    into what a memory gives back. `copied_material`: names of the material that each text has letter by letter. `days`: the
-    first and the last day of documents.
+    shown and not said. `settles_with_several`: whether the subjects beside the one that is asked about have as many documents
+    as that one. `found_by`: the relation whose value is such a subject, where a question names what the subject is, and not
+    its name. `tells_why`: whether a document says why what held before holds no more. `written_counts`: whether in a third of
+    conflicts an earlier certified value counts against a later plain one. `undoing`: by relation the relation of a value that
+    was taken back; each subject has one such value. `standings` are the words by which a writer is told how sure a document is
+    of a fact; what has none simply is so. `meaning_told`: whether a writer is told the whole meaning of a relation, and not
+    its phrase alone, which is no sentence. `dated_titles`: whether a title has the day of the document, and no name or value.
+    `spare_clusters`: times as many clusters as are needed for filler, as some have a name of the task's own chain.
+    `most_tokens`: of a text, so that what is needed fits into what a memory gives back. `copied_material`: names of the
+    material that each text has letter by letter. `days`: the first and the last day of documents.
     """
 
     write_prompt: str
