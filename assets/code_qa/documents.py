@@ -58,7 +58,7 @@ def team_stage(
 CODE_DOCUMENTS = team_stage(
     "code_documents",
     TeamWorld,
-    version=8,
+    version=9,
     needs=(CODE_SOURCES, CODE_BEHAVIOURS, CODE_DECISIONS),
     description="The team's notes: bug reports, reviews, tickets, incident notes, commit messages and design notes, signed "
     "and dated. Each shows a call as it was run; a reader finds all that it states again in the final text.",

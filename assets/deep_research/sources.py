@@ -30,7 +30,7 @@ DR_SOURCES = Stage(
     name="dr_sources",
     record=TaskSources,
     make=write_sources,
-    version=15,
+    version=16,
     needs=(DR_WORLDS,),
     prompts=(WORLD.write_prompt,),
     calls={WORLD.write_prompt: PromptCalls(_documents_per_task, reading=1800, writing=300)},

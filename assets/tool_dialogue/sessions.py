@@ -37,5 +37,5 @@ TD_SESSIONS = told_stage(
     },
     description="Earlier sessions: phone calls, chats, letters, visits to the desk, each written around what it settles, with "
     "the calls that a clerk made. A reader finds all that each session settles again in its final text.",
-    version=4,
+    version=5,
 )
