@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint ui record bench docs clean clean-data test-browser test-extras test-environments test-cluster test-parts test-reward-llm test-sandbox test-faults test-endurance test-hostile test-tau2 lock
+.PHONY: help setup demo test test-slow lint ui record bench docs clean clean-data test-browser test-extras test-environments test-cluster test-parts test-reward-llm test-sandbox test-faults test-endurance test-hostile test-tau2 lock
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,11 +31,11 @@ setup: $(READY)  ## make the virtual environment
 demo: $(READY)  ## make a small complete release on the embedded model: no key, no network
 	@$(BIN)/amemgym demo
 
-test: $(READY)  ## run the tests
-	@$(BIN)/python -m pytest -n auto --dist worksteal
-
-test-fast: $(READY)  ## run the tests that start no command, process, server or chain
+test: $(READY)  ## run the tests but those of processes: every stage and command, whole releases and evaluations
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+test-slow: $(READY)  ## run the other tests: kills, Dagster's servers, sandboxes, recordings
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 test-parts: $(READY)  ## take each part away (a track, a world of others, an extra), and test what is left
 	@$(BIN)/python -m pytest -n auto tests/parts

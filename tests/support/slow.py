@@ -1,4 +1,4 @@
-"""Which tests are slow: those that run commands, processes, servers, Dagster's jobs or write releases, also by helpers.
+"""Which tests are slow: those that start a process, also by helpers. `make test` leaves them to `make test-slow`.
 
 Others are marked where they stand: what a memory of others or a recipe's own SQL does in a process, and simulations.
 """
@@ -10,20 +10,10 @@ from typing import Any
 
 import pytest
 
-# By the name that a test or its helper calls it.
-COMMANDS = ("amemgym", "amemgym_here", "CliRunner", "interrupted", "finished_demo")
+# What starts a process, by the name that a test or its helper calls it.
+COMMANDS = ("amemgym", "interrupted", "ui_server")
 PROCESSES = ("subprocess", "create_subprocess_exec", "multiprocessing", "run_calls", "execute_behaviours")
-SERVERS = ("ui_server", "on_a_port", "fake")  # `fake` is a Hub
-CHAINS = (
-    "materialize",
-    "materialized",
-    "execute_in_process",
-    "dagster_instance",
-    "write_release",
-    "open_release_writer",
-    "release_store",
-)
-STARTERS = {*COMMANDS, *PROCESSES, *SERVERS, *CHAINS}
+STARTERS = {*COMMANDS, *PROCESSES}
 
 
 def is_slow(item: pytest.Item) -> bool:

@@ -28,7 +28,7 @@ def test_what_is_wrong_in_a_list_of_packages_is_told_with_its_place(packages: li
 
 @pytest.mark.parametrize(
     ("variant", "calls"),
-    [("code-demo", {"code_questions": 9, "code_ablation": 36}), ("sessions-demo", {"sq_ablation": 32})],
+    [("code-demo", {"code_questions": 9, "code_ablation": 36}), ("sessions-demo", {"sq_ablation": 36})],
 )
 def test_what_a_variant_takes_is_known_before_an_item_is_made(variant: str, calls: dict[str, float]) -> None:
     benchmark = benchmark_of(load_recipe(variant))
