@@ -41,23 +41,18 @@ class Rule:
     of_votes: bool = False
     check: str = ""
 
-    def violations(self, records: Sequence[ItemRecord], *, recipe: Recipe, others: RecordsByStage) -> Iterator[Violation]:
-        """Yield what contradicts the rule. An item without a record of a stage that the rule reads contradicts it too."""
-        for record in records:
-            for message in self._messages(record, recipe, others):
-                yield Violation(record.item_id, message)
-
-    def _messages(self, record: ItemRecord, recipe: Recipe, others: RecordsByStage) -> list[str]:
+    def violations(self, record: ItemRecord, *, recipe: Recipe, others: RecordsByStage) -> list[Violation]:
+        """Return what contradicts the rule. An item without a record of a stage that the rule reads contradicts it too."""
         read: list[ItemRecord] = []
         for stage in self.reads:
             other = others[stage].get(record.item_id)
             if other is None:
-                return [f"has no record of {stage}"]
+                return [Violation(record.item_id, f"has no record of {stage}")]
             read.append(other)
         try:
-            return list(self.find(record, *read, recipe))
+            return [Violation(record.item_id, message) for message in self.find(record, *read, recipe)]
         except LookupError as error:
-            return [f"cannot be judged, since it lacks {error}"]
+            return [Violation(record.item_id, f"cannot be judged, since it lacks {error}")]
 
 
 class Accumulator(Protocol):
@@ -120,15 +115,19 @@ class RuleRun:
             self._outcomes.append(RuleOutcome(rule, accumulator=accumulator))
 
     def add(self, records: Sequence[ItemRecord], *, others: RecordsByStage) -> None:
-        """Apply every rule to these items. `others`: their records of the stages that the rules read."""
+        """Apply every rule to these items. `others`: their records of the stages that the rules read.
+
+        It goes item by item: the rules look at the same texts, whose words are kept for some thousand of them.
+        """
         for outcome in self._outcomes:
             outcome.items += len(records)
-            if self._validated and outcome.rule.find is invariants:
-                continue
-            if outcome.accumulator is None:
-                outcome.add(outcome.rule.violations(records, recipe=self._recipe, others=others))
-            else:
-                for record in records:
+        for record in records:
+            for outcome in self._outcomes:
+                if self._validated and outcome.rule.find is invariants:
+                    continue
+                if outcome.accumulator is None:
+                    outcome.add(outcome.rule.violations(record, recipe=self._recipe, others=others))
+                else:
                     outcome.accumulator.add(record)
 
     def outcomes(self) -> list[RuleOutcome]:

@@ -61,12 +61,15 @@ HOLIDAYS: dict[str, Callable[[int], date]] = {
 class CalendarPatterns:
     """The compiled patterns of one language."""
 
+    month: re.Pattern[str]  # any: most texts name no month, nor today or a holiday, and are not read for each
     months: tuple[re.Pattern[str], ...]
     days: tuple[re.Pattern[str], ...]  # of each month, with the groups `before` and `after`, and a year
     weekdays: tuple[re.Pattern[str], ...]
+    today: re.Pattern[str]
     todays: tuple[re.Pattern[str], ...]  # today, named by each weekday
     seasons: tuple[re.Pattern[str], ...]
     these: tuple[re.Pattern[str], ...]
+    holiday: re.Pattern[str]
     holidays: dict[str, re.Pattern[str]]
     open: re.Pattern[str]
     past: re.Pattern[str] | None
@@ -88,14 +91,17 @@ def _compile(words: CalendarWords) -> CalendarPatterns:
     year = r"(?:[,\s]+(?:de\s+)?(?P<year>[12][0-9]{3}))?"
     after = r"\s*(?P<after>\d{1,2})(?!\d)(?:st|nd|rd|th|日|일)?"
     return CalendarPatterns(
+        month=re.compile("|".join(months), flags),
         months=tuple(re.compile(rf"{at}{edge}(?:{month}){edge}(?:\s+(?P<year>[12][0-9]{{3}}))?", flags) for month in months),
         days=tuple(re.compile(rf"(?:{day}(?:{month})|(?:{month}){after}){edge}{year}", flags) for month in months),
         weekdays=tuple(re.compile(rf"{edge}(?:{name}){edge}", re.IGNORECASE) for name in words.weekdays.split()),
+        today=re.compile(words.today, re.IGNORECASE),
         todays=tuple(
             re.compile(rf"{edge}(?:{words.today})\s*(?:{name}){edge}", re.IGNORECASE) for name in words.weekdays.split()
         ),
         seasons=tuple(re.compile(rf"{at}{edge}(?:{name}){edge}", re.IGNORECASE) for name in words.seasons.split()),
         these=tuple(re.compile(rf"(?:{words.this})\s*(?:{name}){edge}", re.IGNORECASE) for name in words.seasons.split()),
+        holiday=re.compile("|".join(words.holidays.values()), re.IGNORECASE),
         holidays={name: re.compile(rf"{at}{edge}(?:{own}){edge}", re.IGNORECASE) for name, own in words.holidays.items()},
         open=re.compile(rf"{edge}(?:{words.open}){edge}", re.IGNORECASE),
         past=re.compile(rf"{edge}(?:{words.past}){edge}", re.IGNORECASE) if words.past else None,
@@ -122,11 +128,11 @@ Faults = Iterator[tuple[str, str]]  # words of the text, and what is wrong with 
 
 
 def _weekday_faults(text: str, words: CalendarPatterns, day: date) -> Faults:
-    for weekday, pattern in enumerate(words.todays):
+    for weekday, pattern in enumerate(words.todays if words.today.search(text) else ()):
         match = pattern.search(text)
         if match and weekday != day.weekday():
             yield match[0], "has the wrong weekday at"
-    for month, pattern in enumerate(words.days, start=1):
+    for month, pattern in enumerate(words.days if words.month.search(text) else (), start=1):
         for match in pattern.finditer(text):
             meant = _day_meant(match, month=month, day=day)
             around = text[max(0, match.start() - WEEKDAY_NEAR) : match.end() + WEEKDAY_NEAR]
@@ -158,7 +164,7 @@ def _clauses(text: str) -> Iterator[str]:
 
 
 def _faults_in(clause: str, words: CalendarPatterns, *, day: date, own_month: bool) -> Faults:
-    for month in range(1, 13):
+    for month in range(1, 13) if words.month.search(clause) else ():
         yield from _faults_of_month(clause, words, month=month, day=day, own_month=own_month)
     for start, season, this in zip(SEASON_STARTS, words.seasons, words.these, strict=True):
         ahead = (start - day.month) % 12
@@ -167,7 +173,7 @@ def _faults_in(clause: str, words: CalendarPatterns, *, day: date, own_month: bo
             yield from ((match[0], AHEAD) for match in season.finditer(clause))
         if 1 <= ahead <= THIS_SEASON_AHEAD:
             yield from ((match[0], AHEAD) for match in this.finditer(clause))
-    for name, pattern in words.holidays.items():
+    for name, pattern in words.holidays.items() if words.holiday.search(clause) else ():
         match = pattern.search(clause)
         following = [HOLIDAYS[name](year) for year in (day.year, day.year + 1)]
         if match and any(0 < (holiday - day).days <= DAYS_AHEAD for holiday in following):

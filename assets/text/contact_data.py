@@ -24,6 +24,10 @@ PATTERNS = re.compile(
 )
 
 
+# Each of these has one of them. Most texts have none, which is seen much sooner.
+SIGN = re.compile(r"[@\d]|://|www\.|\.[a-z]")
+
+
 def contact_data(text: str) -> list[str]:
     """Return the pieces of the text that are contact data, in order."""
-    return [match[0] for match in PATTERNS.finditer(text)]
+    return [match[0] for match in PATTERNS.finditer(text)] if SIGN.search(text) else []

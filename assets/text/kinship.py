@@ -43,8 +43,11 @@ def role_fault(text: str, roles: Mapping[str, str], *, name: str, language: str)
     whose = rf"\b(?i:my|our|{re.escape((name.split() or ['?'])[0])}['’]s)\s+"
     for role, own_name in roles.items():
         other = SPOUSES.get(role)
-        if other and re.search(rf"{whose}{other}\b", text):
+        # A pattern takes long to compile, and hardly any text needs it.
+        if other and other in text and re.search(rf"{whose}{other}\b", text):
             return f"speaks of a {other}, and there is a {role}, {own_name}; keep to the profile."
+        if role not in text:
+            continue
         first = own_name.split()[0]
         role_of_user = rf"{whose}{re.escape(role)}"
         named = (

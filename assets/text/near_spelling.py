@@ -4,7 +4,7 @@ Such a text gives the value away to whoever compares words, as much as one that 
 """
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 
 from rapidfuzz.distance import OSA, Prefix
 
@@ -48,9 +48,12 @@ def copies_value(text: str, value: str, *, ignored: Container[str] = frozenset()
 
 def _within_reach(words: Sequence[str], wanted: Sequence[str], *, reach: int) -> bool:
     """Return True where so many words in a row have all that are wanted, whatever their order."""
-    meant: list[int] = []  # for each word of the text the index of the wanted word that it is a form of, or -1
-    for word in words:
-        meant.append(_index_of_form(word, wanted))
+    different = frozenset(words)
+    # Most texts have no form of the first.
+    if not all(_has_form(different, other) for other in wanted):
+        return False
+    # For each word of the text the index of the wanted word that it is a form of, or -1.
+    meant = [_index_of_form(word, wanted) for word in words]
     needed = frozenset(range(len(wanted)))
     for start, index in enumerate(meant):
         if index < 0:
@@ -61,10 +64,14 @@ def _within_reach(words: Sequence[str], wanted: Sequence[str], *, reach: int) ->
 
 
 def _index_of_form(word: str, wanted: Sequence[str]) -> int:
-    for index, other in enumerate(wanted):
-        if _is_form(word, other):
-            return index
-    return -1
+    return next((index for index, other in enumerate(wanted) if _is_form(word, other)), -1)
+
+
+def _has_form(words: Collection[str], wanted: str) -> bool:
+    # Two forms begin with the same letter, or one of them with the other's second; most words are told apart by that.
+    begin = wanted[:2]
+    first = wanted[0]
+    return any(_is_form(word, wanted) for word in words if word[0] in begin or first in word[:2])
 
 
 def _ends_sentence(words: Sequence[str]) -> bool:
@@ -102,9 +109,10 @@ def _misspells(word: str, wanted: str, *, least: int) -> bool:
 
 def _has_initials(text: str, words: Sequence[str]) -> bool:
     """Return True for capitals such as W.F.H., or WFH from three letters, which hardly stand there by chance."""
-    if not all(word[0].isalpha() for word in words):
-        return False
     initials = [word[0].upper() for word in words]
+    # Hardly any text has all of these capitals, and a pattern takes long to compile.
+    if not all(initial.isalpha() and initial in text for initial in initials):
+        return False
     dotted = r"\.\s?".join(initials) + r"\.?"
     alternatives = [dotted]
     if len(initials) > 2:

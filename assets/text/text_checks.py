@@ -5,10 +5,11 @@ the end; the others are advice. The stages, the rules and the quality report app
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from itertools import combinations
 from typing import Literal, Self
 
@@ -43,7 +44,6 @@ IDENTIFIER = re.compile(
 )
 MOJIBAKE = re.compile("\ufffd|[\u00c3\u00c2][\u0080-\u00bf]|\u00e2\u20ac|\u00d0[\u0080-\u00bf]\u00d1|\u00e3\u0081|\u00f0\u0178")
 TextKind = Literal["query", "answer", "question", "event", "summary", "profile"]
-LETTER = re.compile(r"[^\W\d_]")
 WORD = re.compile(r"[^\W\d_]+")
 PatternOf = Callable[[LanguageForms], re.Pattern[str] | None]
 IN_OTHER_WORDS = "leave these words out, and let circumstances show what they mean."
@@ -142,44 +142,55 @@ def _contact(context: TextInContext) -> str:
 def _foreign(context: TextInContext) -> str:
     """Judge the text, then each of its sentences: by the script, by letters of its neighbours, by common words."""
     alone = MIN_FOREIGN_WORDS_OF_A_QUESTION if context.kind == "question" else MIN_FOREIGN_WORDS_ALONE
-    fault = _reads_foreign(context, alone=alone)
+    fault = _reads_foreign(context.text, context.language, alone=alone)
     if fault:
         return fault
-    for sentence in SENTENCE_END.split(context.text):
-        if len(words_of(sentence)) >= MIN_SENTENCE_WORDS and _reads_foreign(
-            replace(context, text=sentence), alone=MIN_FOREIGN_WORDS
-        ):
+    sentences = SENTENCE_END.split(context.text)
+    for sentence in sentences if len(sentences) > 1 else ():
+        long_enough = len(words_of(sentence)) >= MIN_SENTENCE_WORDS
+        if long_enough and _reads_foreign(sentence, context.language, alone=MIN_FOREIGN_WORDS):
             return f"has a sentence in another language, {sentence!r}; write it in the language asked for."
     return ""
 
 
-def _reads_foreign(context: TextInContext, *, alone: int) -> str:
+def _reads_foreign(text: str, language: str, *, alone: int) -> str:
     """Return the fault; `alone`: foreign words that tell where no word of the text's own language stands beside them."""
-    letters = LETTER.findall(context.text)
-    own = FORMS.get(context.language)
+    letters = "".join(WORD.findall(text))
+    own = FORMS.get(language)
     if own is None or not letters:
         return ""
-    of_own_script = len(re.findall(f"[{own.script}]", "".join(letters)))
+    of_own_script = len("".join(re.findall(f"[{own.script}]+", letters)))
     long_enough = len(letters) >= MIN_LETTERS
     if (
         2 * of_own_script < len(letters)
-        or (own.never and re.search(f"[{own.never}]", context.text))
-        or (own.always and long_enough and not re.search(f"[{own.always}]", context.text))
+        or (own.never and re.search(f"[{own.never}]", text))
+        or (own.always and long_enough and not re.search(f"[{own.always}]", text))
     ):
         return "is written in another script than its language has; write it in the language asked for."
-    words = Counter(WORD.findall(context.text.casefold()))
-    for name, other in FORMS.items() if own.common else ():
-        # Words that both languages have tell nothing.
-        theirs = _occurrences(words, other.common - own.common)
-        ours = _occurrences(words, own.common - other.common)
+    words = Counter(WORD.findall(text.casefold()))
+    theirs = Counter[str]()
+    foreign = _foreign_words(language)
+    for word in words.keys() & foreign.keys():
+        for name in foreign[word]:
+            theirs[name] += words[word]
+    for name in filter(theirs.__getitem__, FORMS):
+        ours = sum(words[word] for word in words.keys() & own.common - FORMS[name].common)
         least = MIN_FOREIGN_WORDS if ours else alone
-        if theirs >= max(least, 2 * ours + 1):
+        if theirs[name] >= max(least, 2 * ours + 1):
             return f"reads like the language {name!r}; write it in the language asked for."
     return ""
 
 
-def _occurrences(words: Counter[str], wanted: frozenset[str]) -> int:
-    return sum(words[word] for word in wanted.intersection(words))
+@cache
+def _foreign_words(language: str) -> Mapping[str, Sequence[str]]:
+    """Return the common words that the language does not have, each with the languages that have it."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    own = FORMS[language].common
+    for name, other in FORMS.items():
+        # Words that both languages have tell nothing, and nothing is told of a language without any.
+        for word in other.common - own if own else ():
+            found[word].append(name)
+    return found
 
 
 def _length(context: TextInContext) -> str:
@@ -205,7 +216,7 @@ def _speaks(pattern: PatternOf, told: str) -> Callable[[TextInContext], str]:
     """Looked for in the text's language and in English, in which models refuse and hedge whatever they are told."""
 
     def fault(context: TextInContext) -> str:
-        for own in (_in_language(context, pattern), pattern(FORMS["en"])):
+        for own in dict.fromkeys((_in_language(context, pattern), pattern(FORMS["en"]))):
             match = own.search(context.text) if own else None
             if match:
                 return f"{told} {match[0].strip()!r}; write plain sentences without it."

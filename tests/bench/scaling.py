@@ -1,9 +1,9 @@
 """`python -m tests.bench.scaling [USERS ...]`: what many users take, with the embedded model and without any model.
 
-A hundred users of demo's shape are made by the embedded model. The users counted on the command line are copies of them
-(tests/bench/copies.py). `amemgym generate` samples them, finds the stages' work, writes snapshots, checks, reports and
-releases, and asks no model: that is the pipeline's own share. Each measured run is a process of its own. Seconds on a core
-count, because other programs may be busy too.
+A few users of demo's shape are made by the embedded model. The users counted on the command line are copies of them
+(tests/bench/copies.py). Chance repeats in each copy, so no limit of shortcuts holds for them. `amemgym generate` samples
+them, finds the stages' work, writes snapshots, checks, reports and releases, and asks no model: that is the pipeline's own
+share. Each measured run is a process of its own. Seconds on a core count, because other programs may be busy too.
 """
 
 import argparse
@@ -11,7 +11,8 @@ import shutil
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from itertools import pairwise
 from math import log
 from pathlib import Path
@@ -26,8 +27,9 @@ from tests.bench.copies import COPIES, LIVES
 from tests.bench.runs import Run, measured
 from tests.support.commands import AMEMGYM, clean_environment
 
-NUM_LIVES = 100
+NUM_LIVES = 24
 DEMO = Path(__file__).parents[2] / "pipelines" / "recipes" / "demo.yaml"
+say = partial(print, flush=True)  # at once, because the next size may take an hour
 # By the number of users: a run, and how long each of its steps was under way.
 Measured = Mapping[int, tuple[Run, Mapping[str, float]]]
 
@@ -57,11 +59,12 @@ def make_lives(folder: Path) -> None:
     say(f"  KB a user: {on_disk(target, users=NUM_LIVES)}")
 
 
-def fill(folder: Path, users: int, *, per_shard: int | None) -> tuple[Path, Path]:
+def fill(folder: Path, users: int) -> tuple[Path, Path]:
     """Return a data folder that holds all work of so many copies, made unless an earlier call did, and their recipe's."""
     filled, recipes, pool = folder / f"filled-{users}", folder / f"recipes-{users}", folder / f"pool-{users}.parquet"
-    counts = {"num_users": users, "num_reserve": users // 10, "users_per_shard": per_shard}
-    write_recipe(recipes, COPIES, **counts, pool={"paths": [str(pool)]})
+    counts = {"num_users": users, "num_reserve": users // 10}
+    unlimited = {"margin": 1.0, "form_margin": 1.0}
+    write_recipe(recipes, COPIES, **counts, pool={"paths": [str(pool)]}, shortcuts=unlimited)
     if not filled.exists():
         unfinished = filled.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -70,9 +73,9 @@ def fill(folder: Path, users: int, *, per_shard: int | None) -> tuple[Path, Path
     return filled, recipes
 
 
-def measure(folder: Path, users: int, *, per_shard: int | None) -> tuple[Run, Mapping[str, float]]:
+def measure(folder: Path, users: int) -> tuple[Run, Mapping[str, float]]:
     """Make so many copies from the beginning, and show what that took."""
-    filled, recipes = fill(folder, users, per_shard=per_shard)
+    filled, recipes = fill(folder, users)
     target = folder / f"home-{users}"
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(filled, target)
@@ -80,11 +83,6 @@ def measure(folder: Path, users: int, *, per_shard: int | None) -> tuple[Run, Ma
     say(f"{users:,} users, no model: {spent(made)}")
     say(f"  KB a user: {on_disk(target, users=users)}")
     return made, step_seconds(target)
-
-
-def say(sentence: str) -> None:
-    """Print at once, because the next size may take an hour."""
-    print(sentence, flush=True)
 
 
 def spent(made: Run) -> str:
@@ -136,18 +134,11 @@ def power(few: int, many: int, before: float, after: float) -> float:
 def show_steps(found: Measured) -> None:
     """Show the steps' seconds by the clock, the slowest of the largest run first."""
     sizes = sorted(found)
-    table = Table("step, seconds by the clock", *(f"{users:,}" for users in sizes), "power")
-    for step, slowest in slowest_first(found[sizes[-1]][1]):
-        seconds = [found[users][1].get(step, 0.0) for users in sizes]
-        growth = ""
-        if len(sizes) > 1 and seconds[-2]:
-            growth = f"{power(sizes[-2], sizes[-1], seconds[-2], slowest):.2f}"
-        table.add_row(step, *(f"{one:.1f}" for one in seconds), growth)
+    table = Table("step, seconds by the clock", *(f"{users:,}" for users in sizes))
+    largest = found[sizes[-1]][1]
+    for step in sorted(largest, key=largest.__getitem__, reverse=True):
+        table.add_row(step, *(f"{found[users][1].get(step, 0.0):.1f}" for users in sizes))
     Console(width=100).print(table)
-
-
-def slowest_first(steps: Mapping[str, float]) -> Sequence[tuple[str, float]]:
-    return sorted(steps.items(), key=lambda one: -one[1])
 
 
 def main() -> None:
@@ -155,12 +146,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[300, 3000])
     parser.add_argument("--keep", type=Path, help="a folder for all that is made: a later call finds lives and copies there")
-    parser.add_argument("--users-per-shard", type=int)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or Path(temporary)
         make_lives(folder)
-        found = {users: measure(folder, users, per_shard=given.users_per_shard) for users in sorted(given.sizes)}
+        found = {users: measure(folder, users) for users in sorted(given.sizes)}
     show_growth(found)
     show_steps(found)
 

@@ -74,9 +74,9 @@ def test_a_real_name_that_is_left_in_a_text_is_caught() -> None:
         return one.model_copy(update={"title": "About Typing Extensions"})
 
     recipe = small_recipe(source=source)
-    assert not list(rule.violations([made_task().lengths], recipe=recipe, others={}))
+    assert not rule.violations(made_task().lengths, recipe=recipe, others={})
     leaked: Any = changed_lengths(leak)
-    found = list(rule.violations([leaked], recipe=recipe, others={}))
+    found = rule.violations(leaked, recipe=recipe, others={})
     assert "tells the real name 'Typing Extensions'" in found[0].message
 
 

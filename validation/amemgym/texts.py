@@ -83,10 +83,24 @@ def _choices_of(variables: Iterable[str], choices: Mapping[str, Iterable[str]]) 
 def text_rules(noun: str, kind: TextKind, texts: Texts, *, reads: tuple[str, ...] = ()) -> tuple[Rule, ...]:
     """Return a rule for each check of this kind of text; `noun` begins the truth. One asset check shows them all."""
     rules: list[Rule] = []
+    texts = _kept(texts)
     for check in CHECKS[kind]:
         truth = f"{noun} {check.truth}."
         rules.append(Rule(check.name, truth, _finder(texts, [check]), check.blocking, reads, check=PLAIN_PROSE))
     return tuple(rules)
+
+
+def _kept(texts: Texts) -> Texts:
+    """Return the same function, which keeps the texts that it found last: one rule after the other asks for them."""
+    last: tuple[tuple[Any, ...], list[tuple[str, TextInContext]]] = ((), [])
+
+    def find(*records: Any) -> list[tuple[str, TextInContext]]:
+        nonlocal last
+        if last[0] != records:
+            last = (records, list(texts(*records)))
+        return last[1]
+
+    return find
 
 
 def prose_rules(noun: str, kind: TextKind, texts: Texts, *, reads: tuple[str, ...] = ()) -> tuple[Rule, ...]:
