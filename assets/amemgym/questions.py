@@ -22,7 +22,7 @@ from assets.llm.structured_output import (
 )
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.asset_description import AssetDescription, Row
-from assets.text.languages import FORMS
+from assets.text.languages import FORMS, common_words
 from assets.text.text_checks import SENTENCE_END, StyleCheck, TextInContext, blocking_faults, near_duplicates
 from assets.text.words import folded, words_of
 from prompts.catalogue import load_prompt
@@ -182,8 +182,7 @@ def _is_bare_level(value: str, name: str, degrees: Container[str]) -> bool:
 
 def is_told(value: str, profile: str, *, language: str) -> bool:
     """Return True where one sentence of the profile has all of the value's words that tell something, if these are several."""
-    forms = FORMS.get(language)
-    telling = set(words_of(value)).difference(forms.common if forms else ())
+    telling = set(words_of(value)) - common_words(language)
     if len(telling) < 2:
         return False
     return any(telling.issubset(words_of(sentence)) for sentence in SENTENCE_END.split(profile))

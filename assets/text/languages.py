@@ -428,3 +428,8 @@ FORMS: Mapping[str, LanguageForms] = {
         ),
     ),
 }
+
+
+def common_words(language: str) -> frozenset[str]:
+    """Return words of the language such as "the"; none of a language that is not known."""
+    return FORMS[language].common if language in FORMS else frozenset()

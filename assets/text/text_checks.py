@@ -17,7 +17,7 @@ from assets.text.calendar_faults import calendar_fault
 from assets.text.closed_places import closed_fault, room_fault
 from assets.text.contact_data import contact_data
 from assets.text.kinship import role_fault
-from assets.text.languages import FORMS, LanguageForms
+from assets.text.languages import FORMS, LanguageForms, common_words
 from assets.text.near_spelling import copies_value, nearly_spells
 from assets.text.spacing import ODD_SPACE
 from assets.text.words import count_tokens, is_distinctive, spells, words_of
@@ -101,24 +101,18 @@ def _spelling_fault(context: TextInContext) -> str:
     if copied:
         # Without the sentence that does: a small model that reads it once more writes it once more.
         return f"spells the values {copied}; {IN_OTHER_WORDS}"
-    common = common_words(context)
+    common = common_words(context.language)
     nearly = [value for value in values if nearly_spells(context.text, value, ignored=common)]
     return f"nearly spells the values {nearly}; {IN_OTHER_WORDS}" if nearly else ""
 
 
 def _copied_value(context: TextInContext) -> str:
     """Look for what lets a search for a value find the text; ordinary words that a value has too are no fault."""
-    common = common_words(context)
+    common = common_words(context.language)
     copied = [value for value in context.own if copies_value(context.text, value, ignored=common)]
     if not copied:
         return ""
     return f"has all words of {copied} side by side; keep the ordinary word, and tell the rest in another way."
-
-
-def common_words(context: TextInContext) -> frozenset[str]:
-    """Return words such as "the" of the text's language."""
-    forms = FORMS.get(context.language)
-    return forms.common if forms else frozenset[str]()
 
 
 def _names_variable(context: TextInContext) -> str:

@@ -9,9 +9,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -40,7 +38,6 @@ from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 LIVES, COPIES = "lives", "copies"
 AT_ONCE = 200
-ROWS_AT_ONCE = 10_000
 DAY = re.compile('"day":"[^"]*"')  # of a change, which follows from the user's id; a copy has none, as data from elsewhere
 Originals = Mapping[str, Mapping[str, str]]
 
@@ -61,11 +58,6 @@ def read_originals(place: Home) -> Originals:
     return {name: {user_id: rows[user_id] for user_id in finished} for name, rows in found.items()}
 
 
-def original_of(user_id: str) -> str:
-    """Return the id of the life that this is a copy of."""
-    return user_id.rpartition("+")[0]
-
-
 def copied_personas(lives: Originals, *, count: int) -> Iterator[dict[str, object]]:
     """Yield so many rows of a persona pool: those of the lives, by turns, under ids of their own."""
     personas = [Persona.model_validate_json(text) for text in lives["personas"].values()]
@@ -77,22 +69,12 @@ def copied_personas(lives: Originals, *, count: int) -> Iterator[dict[str, objec
         yield row
 
 
-def write_pool(path: Path, personas: Iterator[dict[str, object]]) -> None:
-    """Write the rows as Parquet, some thousands at a time."""
-    writer: Any = None
-    while rows := list(islice(personas, ROWS_AT_ONCE)):
-        table = pa.Table.from_pylist(rows)
-        writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
-        writer.write_table(table)
-    writer.close()
-
-
 def copying(stage: Stage[ItemRecord], lives: Originals) -> Stage[ItemRecord]:
     """Return a stage that gives what it once made of a copy's original; its work has the same keys."""
 
     async def copy(*inputs: ItemRecord, **_: object) -> ItemRecord:
         user_id = inputs[0].item_id
-        original = original_of(user_id)
+        original = user_id.rpartition("+")[0]  # the life that this is a copy of
         text = lives[stage.name][original].replace(original, user_id)
         return stage.record.model_validate_json(DAY.sub('"day":null', text))
 
@@ -122,7 +104,8 @@ def main() -> None:
     given = parser.parse_args()
     lives = read_originals(Home(given.lives))
     recipe = load_recipe(COPIES)
-    write_pool(given.pool, copied_personas(lives, count=recipe.num_items + 2 * recipe.num_reserve))
+    personas = list(copied_personas(lives, count=recipe.num_items + 2 * recipe.num_reserve))
+    pq.write_table(pa.Table.from_pylist(personas), given.pool)  # pyright: ignore[reportUnknownMemberType]
     asyncio.run(fill_work_store(home(), lives))
 
 

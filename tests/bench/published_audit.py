@@ -14,14 +14,15 @@ from pathlib import Path
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.amemgym import AMemGymRecipe
+from assets.text.languages import common_words
 from assets.text.near_spelling import copies_value
-from assets.text.text_checks import CHECKS, SPELLS_NOTHING, TextInContext, common_words
+from assets.text.text_checks import CHECKS, SPELLS_NOTHING, TextInContext, faults
 from assets.text.words import spells
 from pipelines.evaluation.amemgym.given_data import recipe_of
 from pipelines.evaluation.amemgym.tasks import open_amemgym
 from pipelines.home import home
 from pipelines.resources.storage.open_stores import open_release_store
-from validation.amemgym.texts import faults_of, texts_of
+from validation.amemgym.texts import texts_of
 
 READ_BY_HAND = 100  # rows of each class, drawn at random where there are more
 ADVICE = {(kind, check.name) for kind, checks in CHECKS.items() for check in checks if not check.blocking}
@@ -41,7 +42,7 @@ class AuditRow:
 def audit_rows(episode: Episode, recipe: AMemGymRecipe) -> Iterator[AuditRow]:
     """Yield what blocks a release in one user's texts. Whether a value is told in its words is asked more strictly."""
     for context in texts_of(episode, recipe):
-        found = [(check, why) for check, why in faults_of(context) if check != SPELLS_NOTHING.name]
+        found = [(check.name, why) for check, why in faults(context) if check != SPELLS_NOTHING]
         if context.kind in ("query", "answer"):
             found += copied_values(context)
         for check, why in found:
@@ -52,7 +53,7 @@ def audit_rows(episode: Episode, recipe: AMemGymRecipe) -> Iterator[AuditRow]:
 def copied_values(context: TextInContext) -> Iterator[tuple[str, str]]:
     """Yield which values a text spells in so many words; else of which it has all words side by side, in another form."""
     spelled = [value for value in context.own if spells(context.text, value)]
-    common = common_words(context)
+    common = common_words(context.language)
     copied = [value for value in context.own if copies_value(context.text, value, ignored=common)]
     if spelled:
         yield "spells", f"spells {spelled}"

@@ -115,20 +115,15 @@ def step_seconds(folder: Path) -> dict[str, float]:
 
 
 def show_growth(found: Measured) -> None:
-    """Show what a user more takes between two sizes, and the power of the number of users with which time grows."""
+    """Show what a user more takes between two sizes, and the power of their number with which time grows: 1 is linear."""
     for few, many in pairwise(sorted(found)):
         before, after = found[few][0], found[many][0]
         more = (many - few) / 1000
         say(
             f"from {few:,} to {many:,} users, a user more: {(after.processor - before.processor) / more:.1f} ms on a core, "
             f"{(after.megabytes - before.megabytes) / more:.1f} KB of memory; "
-            f"time grows with the power {power(few, many, before.processor, after.processor):.2f}"
+            f"time grows with the power {log(after.processor / before.processor) / log(many / few):.2f}"
         )
-
-
-def power(few: int, many: int, before: float, after: float) -> float:
-    """Return the exponent of growth between two sizes: 1 is linear."""
-    return log(after / before) / log(many / few)
 
 
 def show_steps(found: Measured) -> None:

@@ -18,7 +18,7 @@ from assets.amemgym.session_queries.drafts import query_in_context
 from assets.amemgym.state_trajectory.stage import summary_in_context
 from assets.amemgym.user_profiles import profile_in_context
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.text.text_checks import CHECKS, TextCheck, TextInContext, TextKind, near_duplicates
+from assets.text.text_checks import CHECKS, TextCheck, TextInContext, TextKind, faults, near_duplicates
 from validation.rules import Rule
 
 SHOWN = 80  # characters of a text in a message
@@ -150,14 +150,6 @@ def texts_of(episode: Episode, recipe: AMemGymRecipe) -> Iterator[TextInContext]
         yield text
 
 
-def faults_of(context: TextInContext) -> Iterator[tuple[str, str]]:
-    """Yield the checks that a text fails, by their names, each with what is wrong."""
-    for check in CHECKS[context.kind]:
-        fault = check.fault(context)
-        if fault:
-            yield check.name, fault
-
-
 class TextCounter:
     """Count the texts of finished users that fail each check. It needs episodes alone, so any data set can be counted."""
 
@@ -173,8 +165,8 @@ class TextCounter:
         seen = set[tuple[str, str]]()
         for context in texts_of(episode, self._recipe):
             self._texts[context.kind] += 1
-            for name, fault in faults_of(context):
-                self._count((context.kind, name), f"{episode.user_id}: {context.text[:SHOWN]!r} {fault}", seen)
+            for check, fault in faults(context):
+                self._count((context.kind, check.name), f"{episode.user_id}: {context.text[:SHOWN]!r} {fault}", seen)
         for question in episode.questions:
             answers = [choice.answer for choice in question.answer_choices]
             self._count_alike(answers, "answer", episode.user_id, seen)

@@ -17,7 +17,7 @@ from assets.amemgym.records.report import DifficultyLine
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.statistic import GAIN, UNIT, Range
 from assets.text.bm25 import rank_texts, searched_words
-from assets.text.languages import FORMS
+from assets.text.languages import common_words
 from assets.text.words import count_tokens
 
 READ_SHARES = (0.025, 0.05, 0.1, 0.2)  # of a life's text so far
@@ -204,8 +204,7 @@ def text_figures(
 
 def figures_of(episode: Episode, *, language: str) -> Iterator[tuple[str, float]]:
     """Yield each figure for each question and period of a user."""
-    forms = FORMS.get(language)
-    common = forms.common if forms else frozenset[str]()
+    common = common_words(language)
     messages = messages_of(episode)
     for period in episode.periods:
         for session in period.sessions:
