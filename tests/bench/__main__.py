@@ -1,4 +1,4 @@
-"""`make bench`: speed, memory and tokens of the pipeline, and how lives read, as a table and as data/bench.json.
+"""`make bench`: speed, memory and tokens of the pipeline, as a table and as data/bench.json.
 
 Absolute times say what this machine was like; the ratios are what to hold on to, both sides of each being taken in this
 run. The provider is simulated in a process of its own: 0.3 s, then 5000 tokens read and 80 written per second.
@@ -25,7 +25,6 @@ from pipelines.resources.llm.client import ModelClient
 from pipelines.resources.llm.settings import EndpointSettings
 from prompts.catalogue import load_prompt
 from tests.bench.evaluation import evaluation
-from tests.bench.lives import lives
 from tests.bench.runs import IN_FLIGHT, LATENCY, Row, generate, provider
 from tests.support.commands import clean_environment
 
@@ -147,7 +146,7 @@ def main() -> None:
     rows: list[Row] = start_up()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        for part in (fixed_cost, calls_per_second, tokens, schedule, evaluation, lives):
+        for part in (fixed_cost, calls_per_second, tokens, schedule, evaluation):
             (folder / part.__name__).mkdir()
             rows += part(folder / part.__name__ / "run")
     table = Table("measured", "value", "unit", title=f"amemgym bench, {os.cpu_count()} cores")

@@ -1,5 +1,7 @@
-"""Laws of the lives that the embedded model writes, on a few users of `base`; `tests.bench.lives` measures the rest."""
+"""Laws of the lives that the embedded model writes, on a few users of `base`."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
@@ -15,18 +17,17 @@ from pipelines.embedded.amemgym.plausibility import (
     unfit_values,
 )
 from pipelines.embedded.bank import load_bank
-from tests.bench.lives import (
-    conflicting_states,
-    repeated_questions,
-    requested_topics,
-    sessions_off_topic,
-    stock_bridges,
-    unfit_states,
-)
 from tests.pipelines.embedded.embedded_requests import PROFILE
 from tests.validation.clean_set import set_by_embedded_model
 
 SIZE = {"num_users": 2, "num_reserve": 2, "audit": {"enabled": False}}
+
+
+STOCK_BRIDGE = re.compile(  # words that join an utterance's sentences, or announce its subject, and say nothing else
+    r"\b(?:I could use some advice on|I have a question about|I've been thinking about|Here is where things stand with"
+    r"|With that in mind|Given that,|Now I wonder:|My question:|So, \w|(?:About|A question about|On the subject of) [^.?:]+:"
+    r"|I(?:'m)? ask(?:ing)? because|Some background:|Some news from me:)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,22 +36,35 @@ def lives() -> Sequence[Episode]:
     return set_by_embedded_model(recipe).rows("episodes")
 
 
-def test_no_state_holds_two_values_that_exclude_each_other(lives: Sequence[Episode]) -> None:
-    assert conflicting_states(lives).among == 2 * 11
-    assert not conflicting_states(lives).cases
+def requested_topics(query: str) -> set[str]:
+    """Return the topics of which the query makes a request."""
+    return {topic.topic for topic in load_bank().topics if any(request in query for request in topic.requests)}
 
 
-def test_no_state_holds_a_value_that_age_place_or_marriage_deny(lives: Sequence[Episode]) -> None:
-    assert not unfit_states(lives).cases
+def test_no_state_holds_values_that_exclude_each_other_or_that_age_place_or_marriage_deny(lives: Sequence[Episode]) -> None:
+    assert [len(user.periods) for user in lives] == [11, 11]
+    for user in lives:
+        profile = parse_profile(user.user_profile.formatted_str)
+        for period in user.periods:
+            values = {name: (value,) for name, value in period.state.items()}
+            assert exclusive_pairs(values) == []
+            assert unfit_values(values, profile) == {}
 
 
-def test_every_session_asks_on_a_topic_of_the_users_questions(lives: Sequence[Episode]) -> None:
-    assert not sessions_off_topic(lives).cases
+def test_every_session_asks_on_a_topic_of_the_users_questions_without_a_stock_bridge(lives: Sequence[Episode]) -> None:
+    known = load_bank().topic_of_question
+    for user in lives:
+        own = {known[question.query].topic for question in user.questions if question.query in known}
+        for session in [session for period in user.periods for session in period.sessions]:
+            # Noise may be about anything.
+            assert session.is_noise or own & requested_topics(session.query), session.query
+            assert not STOCK_BRIDGE.search(session.query), session.query
 
 
-def test_sessions_have_no_stock_bridges_and_questions_are_the_users_own(lives: Sequence[Episode]) -> None:
-    assert not stock_bridges(lives).cases
-    assert repeated_questions(lives).percent <= 25
+def test_most_questions_are_the_users_own(lives: Sequence[Episode]) -> None:
+    users_asking = Counter(query for user in lives for query in {question.query for question in user.questions})
+    shared = [users for users in users_asking.values() if users > 1]
+    assert sum(shared) <= 0.25 * users_asking.total()
 
 
 def test_requests_name_one_topic_only() -> None:
