@@ -18,7 +18,7 @@ from assets.reporting.text_table import print_table
 from pipelines.cli.options import command_group, file_errors, json_option
 from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
 from pipelines.errors import Problem
-from pipelines.evaluation.folder import RESULTS, DamagedRun, read_files_of_run, runs_folder, set_damage_aside
+from pipelines.evaluation.folder import RESULTS, DamagedRun, check_files_of_run, runs_folder, set_damage_aside
 from pipelines.home import Home, home, obstacles
 from pipelines.opening.doctor import Finding, disk_sizes, examine
 from pipelines.resources.cache.export import ModelShare, NotReplies, delete_replies, read_replies, shares, write_copy
@@ -157,7 +157,9 @@ def doctor(
         raise Problem("Nothing is damaged, but a run could not write here.")
     free = f"{shutil.disk_usage(data.root).free / GIGABYTE:,.1f} GB are free"
     was = "was" if len(damages) == 1 else "were"
-    mended = f"{counted(len(damages), 'damage')} {was} repaired" if damages else "nothing is damaged"
+    mended = "nothing is damaged"
+    if damages:
+        mended = f"{counted(len(damages), 'damage')} {was} repaired, generate and evaluate make again what was removed"
     print_plain(console, f"{data.root}: {mended}, everything can be written, {free}.")
     sizes = ", ".join(f"{name} {size / MEGABYTE:,.1f} MB" for name, size in disk_sizes(data))
     if sizes:
@@ -184,7 +186,7 @@ def _damaged_runs(data: Home) -> Iterator[Finding]:
     for results in sorted([*runs.glob(f"*/{RESULTS}"), *runs.glob(f"alone/*/{RESULTS}")]):
         folder = results.parent
         try:
-            read_files_of_run(folder)
+            check_files_of_run(folder)
         except DamagedRun as error:
             yield Finding(str(folder), error.problem, error.remedy, partial(set_damage_aside, folder))
 

@@ -210,13 +210,34 @@ def set_damage_aside(path: Path) -> str:
     """Rename a finished run's damaged file and its results, so that the run is unfinished. Return the damage; "" for none."""
     try:
         if (path / RESULTS).exists():
-            read_files_of_run(path)
+            check_files_of_run(path)
     except DamagedRun as damaged:
         for name in dict.fromkeys((damaged.name, RESULTS)):
             if os.path.lexists(path / name):
-                (path / name).rename(path / f"{name}.damaged")
+                (path / name).rename(_free_name(path / f"{name}.damaged"))
         return damaged.problem
     return ""
+
+
+def _free_name(path: Path) -> Path:
+    """Return the path, with a number where a file has it already."""
+    free = path
+    number = 1
+    while os.path.lexists(free):
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free
+
+
+def check_files_of_run(path: Path) -> None:
+    """Raise DamagedRun for a file of a finished run that cannot be read, its page among them."""
+    read_files_of_run(path)
+    read_file_of_run(path, PAGE, _expect_whole_page)
+
+
+def _expect_whole_page(page: Path) -> None:
+    if not page.read_text(encoding="utf-8").rstrip().endswith("</html>"):
+        raise ValueError("it was cut")
 
 
 def read_files_of_run(path: Path) -> FinishedRun:

@@ -25,6 +25,7 @@ from pipelines.evaluation.folder import (
     RunFolder,
     read_run,
     run_folder_of,
+    set_damage_aside,
     write_table,
 )
 from pipelines.evaluation.records import AnswerRow
@@ -44,6 +45,14 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = run_of(tmp_path_factory.mktemp("runs"), HonestModel(), data=tasks("ada"), conditions=(), baselines=False)
     finish(work)
     return work.folder.path
+
+
+def test_each_damaged_file_is_kept_beside_those_that_were_damaged_before(original: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(original, tmp_path / "run"))
+    for cut in ("{", "["):
+        (folder / RESULTS).write_text(cut, encoding="utf-8")
+        assert set_damage_aside(folder).startswith(f"{RESULTS} is wrong")
+    assert [(folder / f"{RESULTS}.{name}").read_text(encoding="utf-8") for name in ("damaged", "damaged-2")] == ["{", "["]
 
 
 def said_of(folder: Path) -> str:

@@ -94,7 +94,7 @@ def test_a_data_json_is_evaluated_reported_and_compared(evaluated: Path) -> None
         CliRunner().invoke(app, ["compare", runs[0], runs[0]], catch_exceptions=False)
 
 
-@pytest.mark.parametrize("name", ["answers.parquet", "manifest.json", "results.json"])
+@pytest.mark.parametrize("name", ["answers.parquet", "manifest.json", "report.html", "results.json"])
 def test_a_run_with_a_damaged_file_is_made_again_from_stored_replies_and_that_is_told(evaluated: Path, name: str) -> None:
     runs = evaluated.parent / "home" / "runs"
     [folder] = runs.glob("data.json-full-history-*")
