@@ -1,10 +1,13 @@
-"""Files that appear only when they are whole."""
+"""Files that appear only when they are whole, and names for those that are damaged."""
 
 import errno
+import os
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+
+DAMAGED = ".damaged-"  # in the name of a file that was set aside; no command reads it
 
 
 @contextmanager
@@ -21,3 +24,11 @@ def whole_file(path: Path) -> Generator[Path]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def name_aside(path: Path) -> Path:
+    """Return the first free name beside `path` for a damaged file, which keeps those that were damaged before."""
+    number = 1
+    while os.path.lexists(path.with_name(f"{path.name}{DAMAGED}{number}")):
+        number += 1
+    return path.with_name(f"{path.name}{DAMAGED}{number}")

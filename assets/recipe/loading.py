@@ -77,7 +77,7 @@ def variants() -> tuple[str, ...]:
 
 def how_to_remake(asset: str, unit: str) -> str:
     """Say how an asset is made again of a work unit, or of a variant: in Dagster, and by the command of a terminal."""
-    variant = unit if unit in variants() else re.sub(r"-\d{4}$", "", unit)
+    variant = unit if unit in variants() else re.sub(r"-\d{4,}$", "", unit)
     return f"materialize {asset!r} of {unit!r} again, or in a terminal: amemgym generate {variant}"
 
 

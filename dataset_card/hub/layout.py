@@ -108,10 +108,8 @@ def newest_first(tags: Iterable[str], *, variant: str) -> list[str]:
 
 
 def newest_tag(tags: Iterable[str], *, variant: str) -> str | None:
-    for tag in newest_first(tags, variant=variant)[:1]:
-        if variant_of_tag(tag) == variant and is_version(version_of_tag(tag)):
-            return tag
-    return None
+    versions = [tag for tag in tags if variant_of_tag(tag) == variant and is_version(version_of_tag(tag))]
+    return next(iter(newest_first(versions, variant=variant)), None)
 
 
 def folders(variant: str) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from assets.records.limits import MOST_ITEM_BYTES, read_bounded
 from assets.records.paths import PathRefused, expect_file, path_inside
 from assets.records.problems import first_problem
 from assets.reporting.plurals import counted
+from assets.whole_files import name_aside
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.metrics.fresh import FreshScore
@@ -214,19 +215,9 @@ def set_damage_aside(path: Path) -> str:
     except DamagedRun as damaged:
         for name in dict.fromkeys((damaged.name, RESULTS)):
             if os.path.lexists(path / name):
-                (path / name).rename(_free_name(path / f"{name}.damaged"))
+                (path / name).rename(name_aside(path / name))
         return damaged.problem
     return ""
-
-
-def _free_name(path: Path) -> Path:
-    """Return the path, with a number where a file has it already."""
-    free = path
-    number = 1
-    while os.path.lexists(free):
-        number += 1
-        free = path.with_name(f"{path.name}-{number}")
-    return free
 
 
 def check_files_of_run(path: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from assets.engine.ports import SnapshotRef, UnreadableValue
 from assets.records.json_text import parse_json
 from assets.records.limits import MOST_ITEM_BYTES, read_bounded
 from assets.reporting.plurals import counted, is_or_are
+from assets.whole_files import DAMAGED, name_aside
 from dataset_card.release.verify import verify_release
 from pipelines.errors import Problem, StoreError
 from pipelines.home import Home, prepare_dagster_home
@@ -33,7 +33,6 @@ from pipelines.resources.storage.sqlite import connect_to_read, damage_of, obsta
 
 SHOWN_BYTES = 1_000_000
 FREE = "It is made again from cached replies, without a call"
-DAMAGED = ".damaged-"  # in the name of a file that was set aside; no command reads it
 SALVAGED = "--repair sets it aside, and copies the rows that can be read into a new file."
 SET_ASIDE = "--repair sets it aside, and the next command that needs it creates a new one; restore a copy if you have one."
 
@@ -184,7 +183,7 @@ def _copy(old: sqlite3.Connection, tables: Sequence[tuple[str, str]], *, into: P
 
 def _set_aside(path: Path) -> Path:
     """Rename a file together with SQLite's -wal and -shm files, and return its new path."""
-    aside = path.with_name(f"{path.name}{DAMAGED}{time.strftime('%Y%m%d-%H%M%S')}")
+    aside = name_aside(path)
     for suffix in ("-wal", "-shm", ""):
         part = Path(f"{path}{suffix}")
         if os.path.lexists(part):

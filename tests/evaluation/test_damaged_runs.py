@@ -52,7 +52,7 @@ def test_each_damaged_file_is_kept_beside_those_that_were_damaged_before(origina
     for cut in ("{", "["):
         (folder / RESULTS).write_text(cut, encoding="utf-8")
         assert set_damage_aside(folder).startswith(f"{RESULTS} is wrong")
-    assert [(folder / f"{RESULTS}.{name}").read_text(encoding="utf-8") for name in ("damaged", "damaged-2")] == ["{", "["]
+    assert [(folder / f"{RESULTS}.{name}").read_text(encoding="utf-8") for name in ("damaged-1", "damaged-2")] == ["{", "["]
 
 
 def said_of(folder: Path) -> str:
@@ -180,7 +180,7 @@ def test_the_doctor_names_a_file_of_a_run_that_was_cut_and_sets_it_aside(origina
     status, output = amemgym_here(tmp_path, "doctor")
     assert (status, f"{folder}: {name} " in output, remedy in output) == (1, True, True)
     assert amemgym_here(tmp_path, "doctor", "--repair")[0] == 0
-    assert (folder / f"{name}.damaged").exists()
+    assert (folder / f"{name}.damaged-1").exists()
     assert not RunFolder(folder).finished
 
 

@@ -103,7 +103,7 @@ def test_a_run_with_a_damaged_file_is_made_again_from_stored_replies_and_that_is
     (folder / name).write_bytes(cut)
     output = " ".join(output_of("evaluate", evaluated, "--memory", "full-history", "--offline").split())
     assert f"{folder.name} was damaged: {name} " in output
-    assert (folder / f"{name}.damaged").read_bytes() == cut
+    assert (folder / f"{name}.damaged-1").read_bytes() == cut
     after = read_run(folder.name, runs=runs)
     assert (after.manifest, after.answers, after.results) == (before.manifest, before.answers, before.results)
     assert "was damaged" not in output_of("evaluate", evaluated, "--memory", "full-history", "--offline")

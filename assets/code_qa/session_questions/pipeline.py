@@ -55,7 +55,7 @@ SESSION_QUESTIONS = document_benchmark(
     "sq_",
     recipe=SessionQuestionsRecipe,
     ask=SQ_QUESTIONS,
-    certify=replace(BY_READING, calls={READ: ReadingSizes(hop=2300, task=350, shown=650).last_ablation()}),
+    certify=replace(BY_READING, calls={READ: ReadingSizes(hop=1250, task=350, shown=650).last_ablation()}),
     accept=AcceptedTask(
         record=PackageTask,
         noun="question",

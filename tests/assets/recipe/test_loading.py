@@ -325,6 +325,6 @@ def test_one_bad_file_leaves_the_other_variants_alone(tmp_path: Path) -> None:
     assert found.stderr.count("Recipe bad.yaml cannot be read") == 1
 
 
-@pytest.mark.parametrize("unit", ["demo", "demo-0003"])
+@pytest.mark.parametrize("unit", ["demo", "demo-0003", "demo-12345"])
 def test_a_terminal_makes_the_whole_variant_of_a_work_unit_again(unit: str) -> None:
     assert how_to_remake("answers", unit).endswith(f"'answers' of '{unit}' again, or in a terminal: amemgym generate demo")
