@@ -1,13 +1,16 @@
 """Stage 3: from the profile, the questions that the user may ask at any time, and what their answers depend on (App. C.3)."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import ceil
 from typing import Any
 
 from assets.amemgym.records.persona import UserProfile
 from assets.amemgym.records.question import Question, QuestionSet, RequiredInfo
 from assets.amemgym.user_profiles import USER_PROFILES
 from assets.engine.stage import PromptCalls, Stage
+from assets.llm.async_calls import gather_all
 from assets.llm.ports import LanguageModel
 from assets.llm.structured_output import (
     PHRASE,
@@ -27,27 +30,59 @@ from assets.text.text_checks import SENTENCE_END, StyleCheck, TextInContext, blo
 from assets.text.words import folded, words_of
 from prompts.catalogue import load_prompt
 
+# A call writes few questions, each call about its own areas of life: several write at once, and nobody waits for a long reply.
+QUESTIONS_PER_CALL = 5
+AREAS = (
+    "work and duties",
+    "the home and the household",
+    "health, sleep and sport",
+    "money and what to buy",
+    "nature and journeys",
+    "family, friends and company",
+    "learning and plans",
+    "crafts, music and other things to do at home",
+)
+
 
 async def draft_questions(profile: UserProfile, *, recipe: AMemGymRecipe, model: LanguageModel) -> QuestionSet:
     """Draft exactly `num_questions` questions with exactly the recipe's numbers of info types and choices.
 
     Questions with a fault are drafted anew, and only these.
     """
-    prompt = load_prompt("questions/draft").render(num_questions=recipe.num_questions, **_common_data(profile, recipe))
-
-    def convert(reply: dict[str, list[dict[str, Any]]]) -> tuple[Question, ...]:
-        replies = reply["questions"]
-        return tuple(_question(f"q{number:02d}", drafted) for number, drafted in enumerate(replies, start=1))
-
-    # The paper's keys, with the recipe's numbers of everything.
-    schema: ReplySchema[dict[str, list[dict[str, Any]]]] = ReplySchema(
-        object_of({"questions": _exactly(recipe.num_questions, _question_part(recipe))})
-    )
-    questions = await ask_structured(model, prompt=prompt, reply=schema, convert=convert, settings=recipe.asking)
+    calls = _draft_calls(recipe)
+    drafting: list[Awaitable[tuple[Question, ...]]] = []
+    for number in range(calls):
+        first = recipe.num_questions * number // calls
+        end = recipe.num_questions * (number + 1) // calls
+        areas = "; ".join(AREAS[number::calls]) if calls > 1 else ""
+        drafting.append(_draft(profile, range(first, end), areas=areas, recipe=recipe, model=model))
+    questions = tuple(chain.from_iterable(await gather_all(*drafting)))
     faults = find_question_faults(questions, profile=profile, recipe=recipe)
     if faults:
         questions = await redraft_questions(profile, questions, faults, recipe=recipe, model=model)
     return QuestionSet(user_id=profile.user_id, questions=questions)
+
+
+def _draft_calls(recipe: AMemGymRecipe) -> int:
+    return min(ceil(recipe.num_questions / QUESTIONS_PER_CALL), len(AREAS))
+
+
+async def _draft(
+    profile: UserProfile, places: range, *, areas: str, recipe: AMemGymRecipe, model: LanguageModel
+) -> tuple[Question, ...]:
+    """Draft the user's questions at these places, from 0, in one call. `areas`: what they are about; "" for all of life."""
+    count = len(places)
+    prompt = load_prompt("questions/draft").render(num_questions=count, areas=areas, **_common_data(profile, recipe))
+
+    def convert(reply: dict[str, list[dict[str, Any]]]) -> tuple[Question, ...]:
+        replies = zip(places, reply["questions"], strict=True)
+        return tuple(_question(f"q{place + 1:02d}", drafted) for place, drafted in replies)
+
+    # The paper's keys, with the recipe's numbers of everything.
+    schema: ReplySchema[dict[str, list[dict[str, Any]]]] = ReplySchema(
+        object_of({"questions": _exactly(count, _question_part(recipe))})
+    )
+    return await ask_structured(model, prompt=prompt, reply=schema, convert=convert, settings=recipe.asking)
 
 
 async def redraft_questions(
@@ -234,8 +269,8 @@ QUESTIONS = Stage(
     make=draft_questions,
     needs=(USER_PROFILES,),
     prompts=("questions/draft", "questions/redraft"),
-    calls={"questions/draft": PromptCalls(), "questions/redraft": PromptCalls(always=False)},
-    version=3,
+    calls={"questions/draft": PromptCalls(_draft_calls), "questions/redraft": PromptCalls(always=False)},
+    version=4,
     passed_by_spares=True,
     description=AssetDescription(
         group="states",

@@ -6,7 +6,7 @@ Texts that have nothing to do with each other may share a call: a group of them 
 
 import math
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Generic, TypeVar
@@ -108,30 +108,33 @@ Gated = tuple[Gate[S], GateAttempt]
 
 
 def independent_groups(sources: Sequence[Sequence[T]], *, size: int, of_one: int = 1) -> list[list[T]]:
-    """Return the items in groups of `size` or fewer, none with more than `of_one` of one source, such as a period or question.
+    """Return the items in as few groups of `size` or fewer as can be, about equal, none with more than `of_one` of one source.
 
-    What stands in one call with another must not help to guess it: of one source, one item may exclude the others. Items of one
-    source that may share a call do: a prompt shows what they have in common once.
+    What stands in one call with another must not help to guess it: of one source, such as a period or question, one item may
+    exclude the others. Items of one source that may share a call do: a prompt shows what they have in common once.
     """
-    groups: list[list[T]] = []
-    in_last: set[int] = set()  # the sources that the last group has
-    for number, part in _parts_in_turn(sources, most=min(of_one, size)):
-        if not groups or number in in_last or len(groups[-1]) + len(part) > size:
-            groups.append([])
-            in_last.clear()
-        groups[-1].extend(part)
-        in_last.add(number)
-    return groups
+    split = [_split(source, most=min(of_one, size)) for source in sources]
+    total = sum(map(len, sources))
+    fewest = max(math.ceil(total / size), *map(len, split), 0)
+    groups: list[list[T]] = [[] for _ in range(fewest)]
+    # The source with the most parts first: the others fill up what its parts leave.
+    for parts in sorted(split, key=len, reverse=True):
+        without_source = list(groups)
+        for part in parts:
+            without_source.sort(key=len)
+            if without_source and len(without_source[0]) + len(part) <= size:
+                group = without_source.pop(0)
+            else:
+                group = list[T]()
+                groups.append(group)
+            group.extend(part)
+    return [group for group in groups if group]
 
 
-def _parts_in_turn(sources: Sequence[Sequence[T]], *, most: int) -> Iterator[tuple[int, Sequence[T]]]:
-    """Yield each source's first part, by the source's number, then each one's second, and so on; parts are about equal."""
-    counts = [math.ceil(len(source) / most) for source in sources]
-    for turn in range(max(counts, default=0)):
-        for number, source in enumerate(sources):
-            part = source[turn :: counts[number]] if turn < counts[number] else ()
-            if part:
-                yield number, part
+def _split(source: Sequence[T], *, most: int) -> list[Sequence[T]]:
+    """Return the source in as few parts of `most` or fewer as can be, about equal."""
+    count = math.ceil(len(source) / most)
+    return [source[turn::count] for turn in range(count)]
 
 
 async def pass_gates(

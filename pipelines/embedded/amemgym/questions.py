@@ -24,6 +24,17 @@ EVERYDAY_TOPICS = word_set(
     time_management"""
 )
 EVERYDAY_SHARE = 0.35
+# Where questions are to be about some areas of life only, the topics of each, by the area's first words.
+TOPICS_BY_AREA = {
+    "work": word_set("time_management mentoring_others"),
+    "the home": word_set("decluttering home_repairs houseplant_care vegetable_garden"),
+    "health": word_set("sleep_routine stress_relief running swimming recreational_team_sport screen_time_balance"),
+    "money": word_set("household_budgeting saving_for_a_goal"),
+    "nature": word_set("birdwatching camping photography"),
+    "family": word_set("board_games"),
+    "learning": word_set("online_courses"),
+    "crafts": word_set("knitting_and_crafts bread_baking"),
+}
 FRAMED_SHARE = 0.8  # of the questions are one of the frames with the topic in it
 
 
@@ -76,10 +87,11 @@ class QuestionWriter:
         rng = task.rng("questions")
         profile = task.text("user_profile")
         person = parse_profile(profile)
+        topics = _topics_in_areas(task.request)
         return cls(
             profile,
             person,
-            spread_concepts(ranked_topics(person, count=count, rng=rng), count=count),
+            spread_concepts(ranked_topics(person, topics, count=count, rng=rng), count=count),
             num_states=task.number(r"exactly (\d+) pieces", default=2),
             num_choices=task.number(r"exactly (\d+) values", default=3),
             rng=rng,
@@ -158,6 +170,20 @@ def _distinguish_names(info: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return info
 
 
+def _topics_in_areas(request: str) -> list[Topic]:
+    """Return the topics of the areas of life that the request names; all where it names none."""
+    topics = list(load_bank().topics)
+    named = re.search(r"^Areas of life: (.+)\.$", request, re.MULTILINE)
+    if named is None:
+        return topics
+    names: set[str] = set()
+    for area in named[1].split("; "):
+        for start, topics_of_area in TOPICS_BY_AREA.items():
+            if area.startswith(start):
+                names.update(topics_of_area)
+    return [topic for topic in topics if topic.topic in names]
+
+
 def spread_concepts(topics: list[Topic], *, count: int) -> list[Topic]:
     """Return the topics in order; those with a concept that the first ones have often enough come behind the others."""
     first: list[Topic] = []
@@ -173,12 +199,12 @@ def spread_concepts(topics: list[Topic], *, count: int) -> list[Topic]:
     return [*first, *later]
 
 
-def ranked_topics(person: ProfileFields, *, count: int, rng: SeededRandom) -> list[Topic]:
-    """Return topics for a person, best first: what they care about, mixed with everyday life; all that suit, when few do."""
+def ranked_topics(person: ProfileFields, topics: Sequence[Topic], *, count: int, rng: SeededRandom) -> list[Topic]:
+    """Return those of the topics that suit a person, best first: what they care about, mixed with everyday life."""
     liked: list[Topic] = []
     everyday: list[Topic] = []
     rest: list[Topic] = []
-    for topic in rng.shuffled(load_bank().topics):
+    for topic in rng.shuffled(topics):
         if not suits(topic, person):
             continue
         if affinity(topic, person) > 0:

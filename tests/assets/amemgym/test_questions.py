@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assets.amemgym.questions import draft_questions, find_choice_faults
+from assets.amemgym.questions import AREAS, draft_questions, find_choice_faults
 from assets.amemgym.records.question import QuestionSet
 from assets.records.base import ItemFailed
 from assets.text.languages import Language
@@ -52,6 +52,41 @@ def test_a_good_reply_makes_numbered_questions() -> None:
     ]
     assert record.questions[0].required_info[1].info_choices == ("5 km", "10 km")
     assert (len(model.requests), model.requests[0].temperature) == (1, 1.0)
+
+
+TOPICS = ("What to eat?", "When to run?", "Where do tomatoes belong?", "Which train suits me?", "Whom do I call on Sundays?")
+
+
+def replied(*texts: str) -> dict[str, Any]:
+    return {"questions": [{"question": text, "required_info": INFOS} for text in texts]}
+
+
+def shares_and_areas(count: int) -> tuple[list[str], list[str]]:
+    """How many of so many questions each call writes, and the areas of life that the calls name, in the order of calls."""
+    model = ScriptedModel()
+    record = run(draft_questions(scenario.profile(), recipe=small_recipe(num_questions=count), model=model))
+    assert [question.question_id for question in record.questions] == [f"q{number:02d}" for number in range(1, count + 1)]
+    asked = ["\n".join(message.content for message in request.messages) for request in model.asked(PROMPT)]
+    return re.findall(r"Write exactly (\d+)", "\n".join(asked)), re.findall(r"Areas of life: (.+)\.", "\n".join(asked))
+
+
+def test_five_questions_are_written_in_one_call_about_all_of_life() -> None:
+    assert shares_and_areas(5) == (["5"], [])
+
+
+@pytest.mark.parametrize(("count", "shares"), [(6, "3 3"), (11, "3 4 4"), (100, "12 13 12 13 12 13 12 13")])
+def test_each_call_writes_few_questions_about_areas_of_life_of_its_own(count: int, shares: str) -> None:
+    found, areas = shares_and_areas(count)
+    assert found == shares.split()
+    assert len(areas) == len(found)
+    assert sorted("; ".join(areas).split("; ")) == sorted(AREAS)
+
+
+def test_a_question_that_another_call_asks_too_is_drafted_anew() -> None:
+    calls = [replied(*TOPICS[:3]), replied(*TOPICS[3:], "What to eat now?")]
+    model = ScriptedModel({PROMPT: calls, REDRAFT: [{"q06": NEW}]})
+    record = run(draft_questions(scenario.profile(), recipe=small_recipe(num_questions=6), model=model))
+    assert [question.text for question in record.questions] == [*TOPICS, NEW["question"]]
 
 
 FIRST = "questions.0.required_info"

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -127,6 +128,21 @@ def test_groups_hold_every_text_once_and_no_two_of_one_source(counts: list[list[
     groups = independent_groups(sources, size=size)
     assert sorted(item for group in groups for item in group) == [item for source in sources for item in source]
     assert all(len({number for number, _ in group}) == len(group) <= size for group in groups)
+
+
+def sizes_of_groups(*counts: int, size: int, of_one: int) -> list[int]:
+    sources = [[number] * count for number, count in enumerate(counts)]
+    groups = independent_groups(sources, size=size, of_one=of_one)
+    assert all(Counter(group).most_common(1)[0][1] <= of_one for group in groups)
+    return sorted(len(group) for group in groups)
+
+
+def test_groups_are_as_few_as_the_largest_source_allows_and_about_equal() -> None:
+    # The messages of a user of `base`: of the first period many, which no call may hold.
+    assert sizes_of_groups(30, 7, 5, 5, 4, 6, 7, 6, 6, 6, 6, size=24, of_one=4) == [10, 10, 10, 10, 10, 12, 12, 14]
+    assert sizes_of_groups(1, 1, 1, 1, 1, size=4, of_one=1) == [2, 3]
+    assert sizes_of_groups(2, 2, 2, size=3, of_one=2) == [2, 2, 2]
+    assert sizes_of_groups(0, size=3, of_one=1) == []
 
 
 def test_texts_that_share_a_call_are_judged_each_by_its_own_target() -> None:

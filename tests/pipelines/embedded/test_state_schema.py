@@ -6,20 +6,25 @@ from typing import Any
 
 import pytest
 
+from assets.amemgym.questions import AREAS
 from assets.amemgym.records.persona import Cast
 from assets.amemgym.user_profiles import cast_problems
 from assets.llm.structured_output import numbered
 from assets.text.words import spells
+from pipelines.embedded.amemgym.questions import TOPICS_BY_AREA
 from pipelines.embedded.bank import load_bank
+from pipelines.embedded.reader import find_topic
 from pipelines.embedded.task import recognise
 from prompts.catalogue import load_prompt, prompt_names
 from tests.pipelines.embedded.bank_rules import CONCEPTS
 from tests.pipelines.embedded.embedded_requests import COMMON, PROFILE, ask, by_number
 
 
-def draft_questions(*, questions: int = 10, states: int = 2, choices: int = 3, profile: str = PROFILE, seed: int = 1) -> Any:
+def draft_questions(
+    *, questions: int = 10, states: int = 2, choices: int = 3, profile: str = PROFILE, areas: str = "", seed: int = 1
+) -> Any:
     sizes = {"num_questions": questions, "num_states_per_question": states, "num_choices_per_state": choices}
-    asked = {"user_profile": profile, "start_date": "2020-10-01", "language": "English", "num_total_months": 30}
+    asked = {"user_profile": profile, "start_date": "2020-10-01", "language": "English", "num_total_months": 30, "areas": areas}
     return ask("questions/draft", {**asked, **sizes}, seed=seed)["questions"]
 
 
@@ -81,6 +86,28 @@ def test_questions_suit_the_person() -> None:
     for seed in range(5):
         asked = {question["question"] for question in draft_questions(profile=retired, seed=seed)}
         assert not [topic.topic for topic in bank.topics if asked & set(topic.phrasings) and topic.fits.employed]
+
+
+@pytest.mark.parametrize(
+    ("areas", "topics"),
+    [
+        ("money and what to buy; learning and plans", {"household_budgeting", "saving_for_a_goal", "online_courses"}),
+        ("nature and journeys", {"birdwatching", "camping", "photography"}),
+    ],
+)
+def test_questions_on_some_areas_of_life_are_about_these(areas: str, topics: set[str]) -> None:
+    asked = [question["question"] for question in draft_questions(questions=5, areas=areas)]
+    found = [topic for topic in map(find_topic, asked) if topic is not None]
+    assert {topic.topic for topic in found} == topics
+    assert len(found) == 5
+
+
+def test_every_topic_is_of_one_area_of_life() -> None:
+    topics = [name for names in TOPICS_BY_AREA.values() for name in names]
+    assert sorted(topics) == sorted(topic.topic for topic in load_bank().topics)
+    assert [[start for start in TOPICS_BY_AREA if area.startswith(start)] for area in AREAS] == [
+        [name] for name in TOPICS_BY_AREA
+    ]
 
 
 def refined(questions: list[dict[str, Any]], *, objection: str = "") -> dict[str, list[str]]:
