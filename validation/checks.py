@@ -70,7 +70,8 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
             for positions in portions(own, snapshots=snapshots, at_once=ITEMS_AT_ONCE):
                 rows: dict[int, ItemRecord] = snapshots.read(own, stage.name, record=stage.record, positions=positions)
                 read_records: RecordsByStage = {other.name: records_of(other, refs, run_context, positions) for other in others}
-                run.add(list(rows.values()), others=read_records)
+                for row in rows.values():
+                    run.add(row, others=read_records)
         outcomes = {outcome.rule.name: outcome for outcome in run.outcomes()}
         for name, together in rules_by_check.items():
             found = [outcomes[rule.name] for rule in together]

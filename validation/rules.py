@@ -11,6 +11,7 @@ from assets.recipe.policies import GatePolicy
 from assets.recipe.recipe import Recipe
 from assets.records.base import GateRecord, ItemRecord, Record
 
+RecordsOfItem = Mapping[str, ItemRecord]  # by stage
 # By stage and item.
 RecordsByStage = Mapping[str, Mapping[str, ItemRecord]]
 # A rule that is broken everywhere would fill the memory with sentences; nobody reads more than the first.
@@ -101,7 +102,7 @@ class RuleOutcome:
 
 
 class RuleRun:
-    """Apply rules to a set, portion by portion, so that the whole never has to be in memory.
+    """Apply rules to a set, item by item, so that the whole never has to be in memory.
 
     `validated`: the store checked the invariants of each record while reading, so they are not checked again.
     """
@@ -114,21 +115,16 @@ class RuleRun:
             accumulator = rule.find() if isinstance(rule, SetRule) else None
             self._outcomes.append(RuleOutcome(rule, accumulator=accumulator))
 
-    def add(self, records: Sequence[ItemRecord], *, others: RecordsByStage) -> None:
-        """Apply every rule to these items. `others`: their records of the stages that the rules read.
-
-        It goes item by item: the rules look at the same texts, whose words are kept for some thousand of them.
-        """
+    def add(self, record: ItemRecord, *, others: RecordsByStage) -> None:
+        """Apply every rule to an item. `others`: among more, its records of the stages that the rules read."""
         for outcome in self._outcomes:
-            outcome.items += len(records)
-        for record in records:
-            for outcome in self._outcomes:
-                if self._validated and outcome.rule.find is invariants:
-                    continue
-                if outcome.accumulator is None:
-                    outcome.add(outcome.rule.violations(record, recipe=self._recipe, others=others))
-                else:
-                    outcome.accumulator.add(record)
+            outcome.items += 1
+            if self._validated and outcome.rule.find is invariants:
+                continue
+            if outcome.accumulator is None:
+                outcome.add(outcome.rule.violations(record, recipe=self._recipe, others=others))
+            else:
+                outcome.accumulator.add(record)
 
     def outcomes(self) -> list[RuleOutcome]:
         """Return each rule's outcome, once all items were added."""

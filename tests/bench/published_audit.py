@@ -11,18 +11,19 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from assets.amemgym.episode_parts import parts_of
 from assets.amemgym.records.episode import Episode
 from assets.engine.seeded_random import SeededRandom
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.text.languages import common_words
 from assets.text.near_spelling import copies_value
-from assets.text.text_checks import CHECKS, SPELLS_NOTHING, TextInContext, faults
+from assets.text.text_checks import CHECKS, SPELLS_NOTHING, TextInContext
 from assets.text.words import spells
 from pipelines.evaluation.amemgym.given_data import recipe_of
 from pipelines.evaluation.amemgym.tasks import open_amemgym
 from pipelines.home import home
 from pipelines.resources.storage.open_stores import open_release_store
-from validation.amemgym.texts import texts_of
+from validation.amemgym.texts import check_texts
 
 READ_BY_HAND = 100  # rows of each class, drawn at random where there are more
 ADVICE = {(kind, check.name) for kind, checks in CHECKS.items() for check in checks if not check.blocking}
@@ -41,8 +42,9 @@ class AuditRow:
 
 def audit_rows(episode: Episode, recipe: AMemGymRecipe) -> Iterator[AuditRow]:
     """Yield what blocks a release in one user's texts. Whether a value is told in its words is asked more strictly."""
-    for context in texts_of(episode, recipe):
-        found = [(check.name, why) for check, why in faults(context) if check != SPELLS_NOTHING]
+    for checked in check_texts(parts_of(episode), recipe):
+        context = checked.context
+        found = [(check.name, why) for check, why in checked.faults if check != SPELLS_NOTHING]
         if context.kind in ("query", "answer"):
             found += copied_values(context)
         for check, why in found:
@@ -64,7 +66,7 @@ def copied_values(context: TextInContext) -> Iterator[tuple[str, str]]:
 def main(data: str, rows_file: str) -> None:
     dataset = open_amemgym(data, release_store=open_release_store(home()), settings={}).dataset
     recipe = recipe_of(dataset)
-    texts = Counter(context.kind for episode in dataset.episodes for context in texts_of(episode, recipe))
+    texts = Counter(checked.context.kind for episode in dataset.episodes for checked in check_texts(parts_of(episode), recipe))
     rows = [row for episode in dataset.episodes for row in audit_rows(episode, recipe)]
     print("| finding | rows | of | share |\n|---|---|---|---|")
     for finding, count in sorted(Counter(row.finding for row in rows).items()):

@@ -12,5 +12,6 @@ def apply_rules(
 ) -> list[RuleOutcome]:
     """Return the outcome of every rule over all of a few records. `others`: the records of the stages that the rules read."""
     run = RuleRun(rules, recipe=recipe)
-    run.add(list(records), others=others or {})
+    for record in records:
+        run.add(record, others=others or {})
     return run.outcomes()

@@ -49,6 +49,10 @@ class CleanSet:
     def rows(self, stage: str) -> list[Any]:
         return list(self.records[stage].values())
 
+    def of_user(self, user: str) -> dict[str, ItemRecord]:
+        """A finished user's records by stage."""
+        return {stage: rows[user] for stage, rows in self.records.items()}
+
     @property
     def released(self) -> frozenset[str]:
         """The ids of the finished users."""
@@ -57,7 +61,7 @@ class CleanSet:
     @cached_property
     def tables(self) -> Mapping[str, Sequence[Record]]:
         """The rows that a release of these users would have."""
-        parts = [item_rows(self.records, user) for user in self.records["episodes"]]
+        parts = [item_rows(self.of_user(user)) for user in self.records["episodes"]]
         parts.append(failure_rows(self.failures, self.released))
         return {name: [row for part in parts for row in part.get(name, ())] for name in TABLES}
 

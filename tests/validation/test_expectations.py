@@ -26,7 +26,7 @@ from validation.expectations import project
 from validation.expectations.expectation import ColumnExpectation
 from validation.expectations.project import DATA_DOCS, PROJECT, SuiteError, read_suite
 from validation.expectations.validate import ExpectationRun, Tables
-from validation.rules import RecordsByStage
+from validation.rules import RecordsOfItem
 
 watching: list[list[tuple[str, str]]] = []
 
@@ -56,7 +56,7 @@ def test_every_row_of_a_set_in_parts_is_validated_and_nothing_is_broken(tmp_path
     users = list(clean.released)[:2]
     expectations = ExpectationRun(AMEMGYM, TABLE_EXPECTATIONS, clean.recipe, project=tmp_path / "gx", items_at_once=1)
     for user in users:
-        expectations.add(clean.records, user)
+        expectations.add(clean.of_user(user))
     lines = expectations.lines()
     assert [line for line in lines if not line.ok] == []
     for table, rows in clean.tables.items():
@@ -95,9 +95,9 @@ def test_an_empty_table_keeps_what_is_said_of_rows_but_not_of_their_number(tmp_p
     assert broken == [("users", "has a row for each user, 3 in all", 3)]
 
 
-def user_rows(records: RecordsByStage, item_id: str) -> Tables:
+def user_rows(records: RecordsOfItem) -> Tables:
     """An item's rows in the table of users alone."""
-    return {"users": AMEMGYM.rows(records["episodes"][item_id])["users"]}
+    return {"users": AMEMGYM.rows(records["episodes"])["users"]}
 
 
 # One table of eight, as each takes half a second.
@@ -110,7 +110,7 @@ def reported(folder: Path, **changes: object) -> list[ColumnLine]:
     expectations = ExpectationRun(USERS_ALONE, USER_EXPECTATIONS, clean_set().recipe, project=folder)
     (episode, *_) = clean_set().rows("episodes")
     profile = episode.user_profile.model_copy(update=changes)
-    expectations.add({"episodes": {episode.user_id: episode.model_copy(update={"user_profile": profile})}}, episode.user_id)
+    expectations.add({"episodes": episode.model_copy(update={"user_profile": profile})})
     return expectations.lines()
 
 
@@ -125,7 +125,7 @@ def test_nothing_is_written_elsewhere_and_nobody_is_called(tmp_path: Path) -> No
 def test_a_validation_leaves_nothing_of_its_tables_behind(tmp_path: Path) -> None:
     expectations = ExpectationRun(USERS_ALONE, USER_EXPECTATIONS, clean_set().recipe, project=tmp_path / "gx")
     episode = clean_set().rows("episodes")[0].model_copy(update={"user_id": "looked-at-once"})
-    expectations.add({"episodes": {"looked-at-once": episode}}, "looked-at-once")
+    expectations.add({"episodes": episode})
     expectations.lines()
     gc.collect()  # the library leaves reference cycles, which Python frees when it next looks for them
     frames = [found for found in gc.get_objects() if isinstance(found, pd.DataFrame)]

@@ -1,16 +1,20 @@
 """The report sees every finished user through all stages, and its checks say what blocks a release."""
 
+from cProfile import Profile
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
 
+from assets.amemgym.episode_parts import parts_of
 from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.amemgym.records.audit import Judgement, QueryReading, UserAudit
 from assets.amemgym.records.report import QualityReport
 from assets.engine.ports import RunContext, SnapshotRef
 from assets.records.base import GateRecord
+from assets.text.contact_data import contact_data
+from assets.text.text_checks import CONTACT
 from tests.support import scenario
 from tests.support.coroutines import run
 from tests.support.gate_votes import failure, gate_records
@@ -19,9 +23,8 @@ from tests.support.scenario import USER_ID, varied
 from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
 from tests.validation.random_questions import moved, random_users
-from tests.validation.reports import report_of, shortcut_lines
+from tests.validation.reports import finished_user, report_of, shortcut_lines
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION, RULES
-from validation.amemgym.report.builder import FinishedUser, finished_users
 from validation.amemgym.report.recovery import RecoveryCounter
 from validation.amemgym.texts import TextCounter
 from validation.finished_items import FinishedItems
@@ -67,6 +70,15 @@ def test_a_clean_set_is_reported_in_full(clean: tuple[RunContext, Refs], tmp_pat
     assert QualityReport.model_validate_json(report.model_dump_json()) == report
 
 
+def test_rules_and_rates_look_at_each_text_once(clean: tuple[RunContext, Refs], tmp_path: Path) -> None:
+    shop, refs = clean
+    with Profile() as profile:
+        report, _ = run(reported(shop, refs, tmp_path))
+    (looks,) = [entry.callcount for entry in profile.getstats() if entry.code is contact_data.__code__]
+    finished_texts = sum(line.texts for line in report.texts if line.check == CONTACT.name)
+    assert looks == finished_texts + RECIPE.num_users * RECIPE.num_questions  # a question's draft is a text of its own
+
+
 def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path) -> None:
     refusal = reply("No.", finish="refusal")
     script: Script = {"audits/profile_only": [lambda request: refusal if "Ada Number0" in str(request.messages) else {"1": 1}]}
@@ -74,10 +86,8 @@ def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path
     finished = FinishedItems(shop, RECIPE, refs, AMEMGYM, items_at_once=1)
     users = [persona(number).user_id for number in (1, 2)]
     assert [failure.item_id for failure in finished.failures()] == [persona(0).user_id]
-    found = [user for portion in finished.portions() for user in finished_users(portion)]
-    for own in ([one.episode for one in found], [one.audit for one in found]):
-        assert [one.user_id for one in own if one] == users
-    assert all(one.votes for one in found)
+    found = [stage for portion in finished.portions() for stage in portion.values()]
+    assert [user for stage in found for user in stage] == [user for user in users for _ in STAGES]
     report, _ = run(report_on(finished, AMEMGYM_VALIDATION, project=tmp_path / "gx"))
     assert {line.users for line in report.rules} == {2}
     assert report.replaced == {"audits: refused": 1}
@@ -158,7 +168,7 @@ def test_the_ceiling_says_who_read_for_it(models: dict[str, str], auditor: str |
     assert sample is not None
     assert sample.by == by
     assert sentence in sample.reader
-    report = report_of(recipe, FinishedUser(scenario.episode()))
+    report = report_of(recipe, finished_user(scenario.episode()))
     assert ("the author judged itself" in report.judged_itself) == (models["writer"] == models["judge"])
 
 
@@ -173,7 +183,7 @@ def test_the_leaks_of_first_drafts_and_of_finished_queries_are_reported() -> Non
         *(QueryReading(item_id=f"s0{number}-01", recovered=number > 1, leaked={}) for number in (1, 2, 3)),
     )
     audit = UserAudit(user_id=USER_ID, queries=queries)
-    leaks = report_of(scenario.recipe(), FinishedUser(scenario.episode(), votes=(*votes, clean), audit=audit)).leaks
+    leaks = report_of(scenario.recipe(), finished_user(scenario.episode(), votes=(*votes, clean), audit=audit)).leaks
     assert leaks is not None
     assert leaks.drafts.value == 0.666667
     assert leaks.accepted.value == 0.25
@@ -190,18 +200,18 @@ def test_the_items_that_judges_missed_are_shown_with_their_text() -> None:
 
 
 def test_a_set_that_nobody_audited_has_no_ceiling() -> None:
-    assert report_of(scenario.recipe(), FinishedUser(scenario.episode())).ceiling is None
+    assert report_of(scenario.recipe(), finished_user(scenario.episode())).ceiling is None
 
 
 def test_figures_stand_beside_the_papers() -> None:
-    report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
+    report = report_of(scenario.recipe(), finished_user(scenario.episode()))
     lines = {line.what: line for line in report.parity}
     assert (lines["sessions"].here, lines["sessions"].base, lines["sessions"].extra) == ("4", "943", "1,632")
     assert (lines["ages"].here, lines["ages"].base) == ("41", "18 to 85")
 
 
 def test_states_that_move_are_described() -> None:
-    movement = report_of(scenario.recipe(), FinishedUser(scenario.episode())).movement
+    movement = report_of(scenario.recipe(), finished_user(scenario.episode())).movement
     assert movement is not None
     assert movement.choice_shares[0] == (1.0,)
     assert movement.choice_shares[2] == (0.0, 1.0)
@@ -214,7 +224,7 @@ def results(report: QualityReport) -> dict[str, dg.AssetCheckResult]:
 
 
 def test_every_check_of_a_good_report_passes() -> None:
-    report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
+    report = report_of(scenario.recipe(), finished_user(scenario.episode()))
     assert {name: one.passed for name, one in results(report).items()} == dict.fromkeys(
         ("all_users_finished", "rules_hold", "shortcuts_hold"), True
     )
@@ -222,7 +232,7 @@ def test_every_check_of_a_good_report_passes() -> None:
 
 def test_a_shortcut_beyond_its_limit_blocks_the_release_and_the_worst_items_are_named() -> None:
     episodes = random_users(20, change=moved)
-    report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
+    report = report_of(scenario.recipe(), finished_user(scenario.episode()))
     crossed = varied(report, shortcuts=shortcut_lines(episodes, recipe=scenario.recipe(num_periods=10)))
     check = results(crossed)["shortcuts_hold"]
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.ERROR)
@@ -232,7 +242,7 @@ def test_a_shortcut_beyond_its_limit_blocks_the_release_and_the_worst_items_are_
 
 
 def test_a_missing_user_blocks_the_release() -> None:
-    report = report_of(scenario.recipe(num_users=2), FinishedUser(scenario.episode()))
+    report = report_of(scenario.recipe(num_users=2), finished_user(scenario.episode()))
     assert not results(report)["all_users_finished"].passed
 
 
@@ -242,7 +252,7 @@ def test_any_set_of_episodes_has_rates_of_faulty_texts() -> None:
     question = scenario.varied(first, answer_choices=(spelled, *first.answer_choices[1:]))
     episode = scenario.episode(questions=(question, scenario.episode().questions[1]))
     counter = TextCounter(scenario.recipe())
-    counter.add(episode)
+    counter.add(parts_of(episode))
     lines = {(line.text, line.check): line for line in counter.lines()}
     line = lines["answer", "no_copied_value"]
     assert line.faulty == 1

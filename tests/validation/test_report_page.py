@@ -19,8 +19,7 @@ from assets.records.report import ColumnLine, RuleLine
 from tests.support import gate_votes, scenario
 from tests.support.scenario import varied
 from tests.validation.random_questions import adding, random_users
-from tests.validation.reports import report_of, shortcut_lines
-from validation.amemgym.report.builder import FinishedUser
+from tests.validation.reports import finished_user, report_of, shortcut_lines
 from validation.amemgym.report.page import render_quality_page, shortcuts_description
 from validation.report.page import write_page
 
@@ -61,7 +60,7 @@ class Page(HTMLParser):
 
 
 def report(**changes: object) -> QualityReport:
-    user = FinishedUser(scenario.episode(), votes=(gate_votes.gate_records()[1],))
+    user = finished_user(scenario.episode(), votes=(gate_votes.gate_records()[1],))
     return varied(report_of(scenario.recipe(), user, failures=[gate_votes.failure()]), **changes)
 
 

@@ -20,10 +20,12 @@ from tests.support.run_contexts import materialized, provenance, run_context, sa
 from tests.support.scenario import USER_ID, varied
 from tests.support.scripted_model import ScriptedModel
 from tests.support.small import small_recipe
+from tests.validation.reports import finished_user
 from validation.amemgym.benchmark import AMEMGYM_VALIDATION
-from validation.amemgym.report.builder import FinishedUser, QualityReportBuilder
+from validation.amemgym.report.builder import QualityReportBuilder
 from validation.finished_items import FinishedItems
 from validation.report.asset import report_on
+from validation.rules import RecordsOfItem
 
 pytestmark = pytest.mark.slow  # many users are made
 
@@ -70,23 +72,23 @@ def test_report_and_release_read_no_more_users_than_asked_for_and_no_part_at_onc
     assert list(rows.gate_records())
 
 
-def another_user(number: int) -> FinishedUser:
+def another_user(number: int) -> RecordsOfItem:
     """Another user with an episode of the same kind."""
     user_id, one = f"user-{number:04d}", scenario.episode()
     profile = varied(one.user_profile, user_id=user_id)
     episode = varied(one, user_id=user_id, user_profile=profile, state_schema=varied(one.state_schema, user_id=user_id))
     assert USER_ID not in episode.model_dump_json()
-    return FinishedUser(episode, votes=tuple(gate_votes.gate_records()))
+    return finished_user(episode, votes=tuple(gate_votes.gate_records()))
 
 
 def test_of_a_user_who_has_passed_little_more_than_numbers_stay() -> None:
     builder = QualityReportBuilder(scenario.recipe(), users=10_000)
     for number in range(20):
-        builder.add_user(another_user(number))
+        builder.add(another_user(number))
     tracemalloc.start()
     try:
         for number in range(20, 120):
-            builder.add_user(another_user(number))
+            builder.add(another_user(number))
         stayed, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -12,7 +12,7 @@ from assets.amemgym.records.question import AnswerSet, QuestionAnswers
 from assets.amemgym.records.state import SchemaQuestion, StateSchema, StateTrajectory
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
-from validation.amemgym.texts import PLAIN_PROSE, answer_texts, options_are_told_apart, text_rules
+from validation.amemgym.texts import ANSWERS, PLAIN_PROSE, options_are_told_apart, text_rules
 from validation.rules import AcceptingVotes, Rule, SetRule, Violation, expect, invariants
 
 # A stop inside a number or an abbreviation has no space after it.
@@ -172,7 +172,7 @@ RULES = (
         blocking=False,
         check=PLAIN_PROSE,
     ),
-    *text_rules("Answers", "answer", answer_texts, reads=("state_schema",)),
+    *text_rules("Answers", ANSWERS),
     Rule("options_apart", "Options of a question differ in more than a few words.", options_are_told_apart),
     SetRule("no_favoured_position", "No position is right more often than by chance.", NoPositionIsFavoured, blocking=False),
 )

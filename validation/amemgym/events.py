@@ -7,7 +7,7 @@ from assets.amemgym.records.state import EventSet, StateTrajectory
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
 from assets.text.words import alike
-from validation.amemgym.texts import event_texts, prose_rules
+from validation.amemgym.texts import EVENTS, prose_rules
 from validation.rules import AcceptingVotes, Rule, expect
 
 
@@ -91,6 +91,6 @@ RULES = (
         reads=("state_trajectory",),
         of_votes=True,
     ),
-    *prose_rules("Events", "event", event_texts, reads=("user_profiles",)),
+    *prose_rules("Events", EVENTS),
     Rule("events_differ", "No event happens twice.", events_differ, blocking=False),
 )

@@ -8,7 +8,7 @@ from assets.amemgym.records.question import QuestionSet
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
 from assets.text.text_checks import near_duplicates
-from validation.amemgym.texts import prose_rules, question_texts
+from validation.amemgym.texts import DRAFTED_QUESTIONS, prose_rules
 from validation.rules import Rule, expect, invariants
 
 
@@ -43,5 +43,5 @@ RULES = (
         reads=("user_profiles",),
     ),
     Rule("told_apart", "No two questions of a user share nearly all their words.", questions_are_told_apart),
-    *prose_rules("Questions", "question", question_texts),
+    *prose_rules("Questions", DRAFTED_QUESTIONS),
 )

@@ -9,7 +9,7 @@ from assets.amemgym.state_trajectory.days import first_day_of_sessions, period_d
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
 from assets.text.words import alike
-from validation.amemgym.texts import query_texts, text_rules
+from validation.amemgym.texts import QUERIES, text_rules
 from validation.rules import AcceptingVotes, Rule, expect, invariants
 
 
@@ -154,6 +154,6 @@ RULES = (
         queries_passed_their_gate,
         of_votes=True,
     ),
-    *text_rules("Queries", "query", query_texts, reads=("user_profiles", "state_schema")),
+    *text_rules("Queries", QUERIES),
     Rule("queries_differ", "No two sessions of a user begin with the same words.", queries_differ, blocking=False),
 )

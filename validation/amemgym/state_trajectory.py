@@ -16,7 +16,7 @@ from assets.amemgym.state_trajectory.quality import (
 from assets.amemgym.state_trajectory.value_ranges import FEWEST_VALUES, value_ranges
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.reporting.plurals import counted
-from validation.amemgym.texts import prose_rules, summary_texts
+from validation.amemgym.texts import SUMMARIES, prose_rules
 from validation.rules import AcceptingVotes, Rule, expect, invariants
 
 # Below this, one value is held so long that naming it is nearly always right.
@@ -149,7 +149,7 @@ RULES = (
         summaries_passed_their_gate,
         of_votes=True,
     ),
-    *prose_rules("Summaries", "summary", summary_texts, reads=("user_profiles",)),
+    *prose_rules("Summaries", SUMMARIES),
     Rule("period_dates", "Periods chain from the start date in equal steps.", periods_have_the_recipes_dates),
     Rule(
         "days_of_changes",

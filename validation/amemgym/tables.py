@@ -5,6 +5,7 @@ sentence; where its values are true or false, they should be true in every row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from operator import contains
 from typing import Any
 
@@ -12,12 +13,12 @@ from assets.amemgym.episodes import EPISODES
 from assets.amemgym.tables import TABLES, gate_record_rows
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.records.base import Failure, GateRecord, Record
+from assets.records.base import Failure, Record
 from assets.records.common_tables import failure_row
 from assets.records.flat_tables import rows_of_tables
 from assets.reporting.gate_summary import votes_of
 from validation.expectations.validate import TableExpectations, Tables
-from validation.rules import RecordsByStage
+from validation.rules import RecordsOfItem
 
 
 def suite_parameters(recipe: AMemGymRecipe, users: int) -> dict[str, object]:
@@ -174,14 +175,11 @@ def derived_columns(tables: Tables, released: frozenset[str]) -> Callable[[str, 
     return lambda table, row: FACTS[table](row, refs)
 
 
-def item_rows(records: RecordsByStage, user_id: str) -> Tables:
+def item_rows(records: RecordsOfItem) -> Tables:
     """Return all rows of one finished user."""
-    episode: Any = records[EPISODES.name][user_id]
-    votes: list[GateRecord] = []
-    for rows in records.values():
-        if user_id in rows:
-            votes += votes_of(rows[user_id])
-    return {**rows_of_tables(TABLES, episode), "gate_records": gate_record_rows(user_id, votes, released=True)}
+    episode: Any = records[EPISODES.name]
+    votes = list(chain.from_iterable(map(votes_of, records.values())))
+    return {**rows_of_tables(TABLES, episode), "gate_records": gate_record_rows(episode.user_id, votes, released=True)}
 
 
 def failure_rows(failures: Sequence[Failure], released: frozenset[str]) -> Tables:

@@ -1,12 +1,12 @@
 """Check generated texts: as rules of the stages that make them, and as rates over finished users."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from assets.amemgym.answers.variants import answer_in_context
-from assets.amemgym.episode_parts import parts_of
 from assets.amemgym.events import event_in_context
 from assets.amemgym.questions import choices_of, question_in_context
 from assets.amemgym.records.episode import Episode
@@ -19,7 +19,7 @@ from assets.amemgym.state_trajectory.stage import summary_in_context
 from assets.amemgym.user_profiles import profile_in_context
 from assets.recipe.amemgym import AMemGymRecipe
 from assets.text.text_checks import CHECKS, TextCheck, TextInContext, TextKind, faults, near_duplicates
-from validation.rules import Rule
+from validation.rules import RecordsOfItem, Rule
 
 SHOWN = 80  # characters of a text in a message
 # The check of texts of one user and kind, which may not be alike.
@@ -31,9 +31,15 @@ ADVICE_IN_THE_END = ("question", "no_copied_value")
 Texts = Callable[..., Iterable[tuple[str, TextInContext]]]  # of a record, those read beside it, and the recipe
 
 
-def question_texts(record: QuestionSet, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
+def drafted_question_texts(record: QuestionSet, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
     for question in record.questions:
         yield question.question_id, question_in_context(question.text, choices_of(question), recipe=recipe)
+
+
+def question_texts(record: Episode, schema: StateSchema, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
+    for question in record.questions:
+        choices = _choices_of(question.required_info, schema.choices)
+        yield question.question_id, question_in_context(question.query, choices, recipe=recipe)
 
 
 def profile_texts(record: UserProfile, recipe: AMemGymRecipe) -> Iterator[tuple[str, TextInContext]]:
@@ -80,46 +86,84 @@ def _choices_of(variables: Iterable[str], choices: Mapping[str, Iterable[str]]) 
     return values
 
 
-def text_rules(noun: str, kind: TextKind, texts: Texts, *, reads: tuple[str, ...] = ()) -> tuple[Rule, ...]:
-    """Return a rule for each check of this kind of text; `noun` begins the truth. One asset check shows them all."""
+@dataclass(frozen=True)
+class CheckedText:
+    """A text, where it stands, and the checks that it fails, each with what is wrong."""
+
+    where: str
+    context: TextInContext
+    faults: Sequence[tuple[TextCheck, str]]
+
+
+class UserTexts:
+    """Check a user's texts of one kind. The last user's are kept: the rules ask for them in turn, then the report's rates.
+
+    `texts` is called with the record of the stage that writes them, those of the stages that it `reads`, and the recipe.
+    """
+
+    def __init__(self, kind: TextKind, texts: Texts, *reads: str) -> None:
+        self.kind: TextKind = kind
+        self.reads = reads
+        self._texts = texts
+        self._records: tuple[Any, ...] = ()
+        self._checked: list[CheckedText] = []
+
+    def check(self, *records: Any) -> list[CheckedText]:
+        if records != self._records:
+            self._checked = [CheckedText(where, text, list(faults(text))) for where, text in self._texts(*records)]
+            self._records = records
+        return self._checked
+
+
+PROFILES = UserTexts("profile", profile_texts)
+DRAFTED_QUESTIONS = UserTexts("question", drafted_question_texts)
+QUESTIONS = UserTexts("question", question_texts, "state_schema")
+SUMMARIES = UserTexts("summary", summary_texts, "user_profiles")
+EVENTS = UserTexts("event", event_texts, "user_profiles")
+QUERIES = UserTexts("query", query_texts, "user_profiles", "state_schema")
+ANSWERS = UserTexts("answer", answer_texts, "state_schema")
+# All that was written of a finished user, by the stage whose record it stands in.
+WRITTEN: Mapping[str, UserTexts] = {
+    "episodes": QUESTIONS,
+    "user_profiles": PROFILES,
+    "answers": ANSWERS,
+    "state_trajectory": SUMMARIES,
+    "events": EVENTS,
+    "session_queries": QUERIES,
+}
+
+
+def check_texts(records: RecordsOfItem, recipe: AMemGymRecipe) -> Iterator[CheckedText]:
+    """Yield all texts that were written of a user, with what is wrong with each."""
+    for stage, texts in WRITTEN.items():
+        yield from texts.check(records[stage], *map(records.__getitem__, texts.reads), recipe)
+
+
+def text_rules(noun: str, texts: UserTexts) -> tuple[Rule, ...]:
+    """Return a rule for each check of these texts; `noun` begins the truth. One asset check shows them all."""
     rules: list[Rule] = []
-    texts = _kept(texts)
-    for check in CHECKS[kind]:
+    for check in CHECKS[texts.kind]:
         truth = f"{noun} {check.truth}."
-        rules.append(Rule(check.name, truth, _finder(texts, [check]), check.blocking, reads, check=PLAIN_PROSE))
+        rules.append(Rule(check.name, truth, _finder(texts, [check]), check.blocking, texts.reads, check=PLAIN_PROSE))
     return tuple(rules)
 
 
-def _kept(texts: Texts) -> Texts:
-    """Return the same function, which keeps the texts that it found last: one rule after the other asks for them."""
-    last: tuple[tuple[Any, ...], list[tuple[str, TextInContext]]] = ((), [])
-
-    def find(*records: Any) -> list[tuple[str, TextInContext]]:
-        nonlocal last
-        if last[0] != records:
-            last = (records, list(texts(*records)))
-        return last[1]
-
-    return find
-
-
-def prose_rules(noun: str, kind: TextKind, texts: Texts, *, reads: tuple[str, ...] = ()) -> tuple[Rule, ...]:
-    """Return one rule of all checks that block, for a kind of text that no assistant is scored on."""
-    checks = [check for check in CHECKS[kind] if check.blocking]
+def prose_rules(noun: str, texts: UserTexts) -> tuple[Rule, ...]:
+    """Return one rule of all checks that block, for texts that no assistant is scored on."""
+    checks = [check for check in CHECKS[texts.kind] if check.blocking]
     truth = (
         f"{noun} are plain prose in the recipe's language, without identifiers, placeholders or contact data, and tell "
         "nothing that lies after their day."
     )
-    return (Rule(PLAIN_PROSE, truth, _finder(texts, checks), reads=reads),)
+    return (Rule(PLAIN_PROSE, truth, _finder(texts, checks), reads=texts.reads),)
 
 
-def _finder(texts: Texts, checks: Sequence[TextCheck]) -> Callable[..., Iterator[str]]:
+def _finder(texts: UserTexts, checks: Collection[TextCheck]) -> Callable[..., Iterator[str]]:
     def find(*records: Any) -> Iterator[str]:
-        for where, text in texts(*records):
-            for check in checks:
-                fault = check.fault(text)
-                if fault:
-                    yield f"{where} {fault}"
+        for text in texts.check(*records):
+            for check, fault in text.faults:
+                if check in checks:
+                    yield f"{text.where} {fault}"
 
     return find
 
@@ -131,27 +175,8 @@ def options_are_told_apart(record: AnswerSet, _: AMemGymRecipe) -> Iterator[str]
             yield f"{question.choices[first].choice_id} and {question.choices[second].choice_id} share nearly all their words"
 
 
-def texts_of(episode: Episode, recipe: AMemGymRecipe) -> Iterator[TextInContext]:
-    """Yield all texts of a user that were written."""
-    parts: dict[str, Any] = dict(parts_of(episode))
-    schema = parts["state_schema"]
-    profile = parts["user_profiles"]
-    trajectory = parts["state_trajectory"]
-    for question in episode.questions:
-        choices = _choices_of(question.required_info, schema.choices)
-        yield question_in_context(question.query, choices, recipe=recipe)
-    for _, text in chain(
-        profile_texts(profile, recipe),
-        answer_texts(parts["answers"], schema, recipe),
-        summary_texts(trajectory, profile, recipe),
-        event_texts(parts["events"], profile, recipe),
-        query_texts(parts["session_queries"], profile, schema, recipe),
-    ):
-        yield text
-
-
 class TextCounter:
-    """Count the texts of finished users that fail each check. It needs episodes alone, so any data set can be counted."""
+    """Count the texts of finished users that fail each check."""
 
     def __init__(self, recipe: AMemGymRecipe) -> None:
         self._recipe = recipe
@@ -161,12 +186,15 @@ class TextCounter:
         self._users = Counter[tuple[str, str]]()
         self._examples: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
 
-    def add(self, episode: Episode) -> None:
+    def add(self, records: RecordsOfItem) -> None:
+        """Count a user's texts. The records of what the episode tells of are enough, so any data set can be counted."""
+        episode = cast(Episode, records["episodes"])
         seen = set[tuple[str, str]]()
-        for context in texts_of(episode, self._recipe):
-            self._texts[context.kind] += 1
-            for check, fault in faults(context):
-                self._count((context.kind, check.name), f"{episode.user_id}: {context.text[:SHOWN]!r} {fault}", seen)
+        for text in check_texts(records, self._recipe):
+            kind = text.context.kind
+            self._texts[kind] += 1
+            for check, fault in text.faults:
+                self._count((kind, check.name), f"{episode.user_id}: {text.context.text[:SHOWN]!r} {fault}", seen)
         for question in episode.questions:
             answers = [choice.answer for choice in question.answer_choices]
             self._count_alike(answers, "answer", episode.user_id, seen)

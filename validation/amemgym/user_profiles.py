@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assets.amemgym.records.persona import Persona, UserProfile
 from assets.amemgym.user_profiles import PROFILE_WORD_LIMIT, cast_problems, complementary_info, empty_fields, occurs
 from assets.recipe.amemgym import AMemGymRecipe
-from validation.amemgym.texts import profile_texts, text_rules
+from validation.amemgym.texts import PROFILES, text_rules
 from validation.rules import Rule, expect
 
 
@@ -44,7 +44,7 @@ def cast_is_as_the_recipe_wants(profile: UserProfile, recipe: AMemGymRecipe) -> 
 RULES = (
     Rule("no_empty_field", "Profiles leave out what a persona lacks.", profile_has_no_empty_field),
     Rule("short_paragraph", f"The paragraph has fewer than {PROFILE_WORD_LIMIT} words.", profile_is_short),
-    *text_rules("Profiles", "profile", profile_texts),
+    *text_rules("Profiles", PROFILES),
     Rule("cast", "The people around the user agree with the profile and one another.", cast_is_as_the_recipe_wants),
     Rule("shown_whole", "The formatted profile holds name and paragraph.", profile_is_shown_whole),
     Rule("name_from_persona", "The name occurs in the persona's texts.", name_occurs_in_persona, reads=("personas",)),

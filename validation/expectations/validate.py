@@ -21,7 +21,7 @@ from assets.records.flat_tables import Table
 from assets.records.report import ColumnLine
 from validation.expectations.expectation import ColumnExpectation, suite
 from validation.expectations.project import Suites, expectation_id, project_files, read_suite, release_project_files
-from validation.rules import RecordsByStage
+from validation.rules import RecordsOfItem
 
 # One validation takes more than half a second, however few rows there are.
 ITEMS_AT_ONCE = 800
@@ -44,7 +44,7 @@ class TableExpectations:
 
     parameters: Callable[[Any, int], Mapping[str, object]] = lambda recipe, items: {}
     derived_columns: Callable[[Tables, frozenset[str]], DerivedColumns] = lambda tables, released: lambda table, row: {}
-    item_rows: Callable[[RecordsByStage, str], Tables] | None = None
+    item_rows: Callable[[RecordsOfItem], Tables] | None = None
     failure_rows: Callable[[Sequence[Failure], frozenset[str]], Tables] = lambda failures, released: {}
 
     def suites(self, benchmark: Benchmark, recipe: Recipe, *, items: int) -> dict[str, list[ColumnExpectation]]:
@@ -92,18 +92,19 @@ class ExpectationRun:
         self._lines: dict[tuple[str, int], ColumnLine] = {}
         self._portions = 0
 
-    def add(self, records: RecordsByStage, item_id: str) -> None:
-        """Take the next item; `records` by stage and item."""
+    def add(self, records: RecordsOfItem) -> None:
+        """Take the next item."""
+        item = records[self._benchmark.final.name]
         if self._waiting == self._at_once:
             self._validate()
         self._waiting += 1
-        if item_id in self._failed:
-            self._failed_and_finished.add(item_id)
+        if item.item_id in self._failed:
+            self._failed_and_finished.add(item.item_id)
         if self._expectations.item_rows is None:
-            rows: Tables = self._benchmark.rows(records[self._benchmark.final.name][item_id])
+            rows: Tables = self._benchmark.rows(item)
         else:
-            rows = self._expectations.item_rows(records, item_id)
-        self._columns.add(rows, released=frozenset({item_id}))
+            rows = self._expectations.item_rows(records)
+        self._columns.add(rows, released=frozenset({item.item_id}))
 
     def lines(self, failures: Iterable[Failure] = ()) -> list[ColumnLine]:
         """Return a line for each expectation, once all items were added."""

@@ -27,7 +27,7 @@ from validation.memory_items.telling_apart import TellingApart
 from validation.report import page
 from validation.report.builder import MinimalReportBuilder, SharedLines
 from validation.report.validation import CheckOutcome, ReportCheck, ReportSpec, values_by_name
-from validation.rules import RecordsByStage
+from validation.rules import RecordsOfItem
 
 # Each hop is a condition of its own, and tasks differ in their number of hops.
 ONE_LEFT_OUT = "without one hop"
@@ -124,18 +124,17 @@ class MemoryItemsReportBuilder(MinimalReportBuilder):
         self._licenses = Counter[str]()
         self._cheap_readers = CheapReaders()
 
-    def add(self, records: RecordsByStage) -> None:
+    def add(self, records: RecordsOfItem) -> None:
         super().add(records)
-        facts: dict[str, Sequence[Fact]] = {}
-        for rows in records.values():
-            for item_id, record in rows.items():
-                self._conditions.add(item_id, votes_of(record))
-                if isinstance(record, StatedFacts):
-                    facts[item_id] = record.facts
-        for item in records[self._benchmark.final.name].values():
-            if isinstance(item, MemoryTask):
-                self._measure(item)
-                self._arrival.add(item, facts.get(item.item_id, ()))
+        facts: Sequence[Fact] = ()
+        for record in records.values():
+            self._conditions.add(record.item_id, votes_of(record))
+            if isinstance(record, StatedFacts):
+                facts = record.facts
+        item = records[self._benchmark.final.name]
+        if isinstance(item, MemoryTask):
+            self._measure(item)
+            self._arrival.add(item, facts)
 
     def _measure(self, task: MemoryTask) -> None:
         self._answers[task.answer.kind] += 1

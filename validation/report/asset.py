@@ -119,11 +119,12 @@ async def report_on(
     for number, portion in enumerate(finished.portions()):
         first = number * finished.items_at_once
         on_step(f"from {benchmark.noun} {first + 1} of {finished.count}: rules, columns, figures")
-        for stage, records in portion.items():
-            rules[stage].add(list(records.values()), others=portion)
-        builder.add(portion)
         for item in portion[benchmark.final.name]:
-            columns.add(portion, item)
+            records = {stage: rows[item] for stage, rows in portion.items() if item in rows}
+            for stage, record in records.items():
+                rules[stage].add(record, others=portion)
+            builder.add(records)
+            columns.add(records)
     on_step("computing figures over the whole set")
     rule_lines: list[RuleLine] = []
     for stage, run in rules.items():

@@ -1,4 +1,4 @@
-"""Build a benchmark's quality report: measure the finished items portion by portion, then make one record of it."""
+"""Build a benchmark's quality report: measure one finished item after the other, then make one record of it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from assets.recipe.recipe import Recipe
 from assets.records.base import Failure
 from assets.records.report import BenchmarkReport, ColumnLine, MinimalReport, RuleLine
 from assets.reporting.gate_summary import Gates, votes_of
-from validation.rules import RecordsByStage
+from validation.rules import RecordsOfItem
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class SharedLines:
 class ReportBuilder(Protocol):
     """Measure a set of which only some items are in memory at a time."""
 
-    def add(self, records: RecordsByStage) -> None:
-        """Measure some items; `records` by stage and item."""
+    def add(self, records: RecordsOfItem) -> None:
+        """Measure an item."""
         ...
 
     async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> BenchmarkReport:
@@ -58,10 +58,9 @@ class MinimalReportBuilder:
         self._benchmark = benchmark
         self._gates = Gates()
 
-    def add(self, records: RecordsByStage) -> None:
-        for rows in records.values():
-            for record in rows.values():
-                self._gates.add(votes_of(record))
+    def add(self, records: RecordsOfItem) -> None:
+        for record in records.values():
+            self._gates.add(votes_of(record))
 
     async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> MinimalReport:
         reasons = Counter([f"{failure.stage}: {failure.reason}" for failure in shared.failures])

@@ -18,7 +18,7 @@ from assets.user_facts.report import ReaderLine, UserFactsReport
 from validation.report import page
 from validation.report.builder import MinimalReportBuilder, SharedLines
 from validation.report.validation import CheckOutcome, ReportCheck, ReportSpec, values_by_name
-from validation.rules import RecordsByStage
+from validation.rules import RecordsOfItem
 
 ALL_KINDS = "all"
 
@@ -53,11 +53,11 @@ class UserFactsReportBuilder(MinimalReportBuilder):
         self._guesses: defaultdict[str, UserShare] = defaultdict(UserShare)
         self._cheap_readers = CheapReaders()
 
-    def add(self, records: RecordsByStage) -> None:
+    def add(self, records: RecordsOfItem) -> None:
         super().add(records)
-        for user in records[self._benchmark.final.name].values():
-            if isinstance(user, FactUser):
-                self._measure(user)
+        user = records[self._benchmark.final.name]
+        if isinstance(user, FactUser):
+            self._measure(user)
 
     def _measure(self, user: FactUser) -> None:
         totals: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])

@@ -450,7 +450,7 @@ async def not_known_pays(trial: Trial) -> bool:
         user = (await facts_at(site)).user
         unknown = [one for one in user.questions if not one.right.value]
         kept = (*unknown, *user.questions[:2]) if trial.planted else user.questions
-        builder.add({"facts_users": {user.user_id: user.model_copy(update={"questions": kept})}})
+        builder.add({"facts_users": user.model_copy(update={"questions": kept})})
     report = await builder.report(SharedLines(), run_context=cast(RunContext, None), problems=[])
     return bool(report.exceeded_limits)
 

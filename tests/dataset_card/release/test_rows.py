@@ -6,11 +6,12 @@ import pytest
 
 from assets.amemgym.pipeline import AMEMGYM, STAGES
 from assets.engine.ports import RunContext, SnapshotRef
+from assets.records.base import GateRecord, ItemRecord
+from assets.reporting.gate_summary import votes_of
 from dataset_card.release.rows import FinishedRows
 from tests.support.run_contexts import materialized, provenance, run_context, sampled
 from tests.support.scripted_model import Script, ScriptedModel, reply
 from tests.support.small import persona, small_recipe
-from validation.amemgym.report.builder import finished_users
 from validation.finished_items import FinishedItems
 
 RECIPE = small_recipe()
@@ -34,14 +35,17 @@ def made(folder: Path, script: Script) -> tuple[RunContext, dict[str, dict[str, 
 def test_portions_hold_what_the_report_sees(tmp_path: Path, script: Script, portion: int) -> None:
     shop, refs = made(tmp_path, script)
     made_from = provenance(RECIPE, {name: units[RECIPE.variant] for name, units in refs.items()})
-    rows, whole = (
-        FinishedRows(AMEMGYM, shop.snapshots, made_from, items_at_a_time=portion),
-        FinishedItems(shop, RECIPE, refs, AMEMGYM),
-    )
-    users = [user for some in whole.portions() for user in finished_users(some)]
-    assert [user.episode.user_id for user in users] == [persona(number).user_id for number in ((1, 2) if script else (0, 1))]
-    assert list(rows.items()) == [user.episode for user in users]
-    assert list(rows.failures()) == list(whole.failures())
-    votes = [(user, vote) for user, seen in rows.gate_records() for vote in seen]
-    assert votes == [(user.episode.user_id, vote) for user in users for vote in user.votes]
+    rows = FinishedRows(AMEMGYM, shop.snapshots, made_from, items_at_a_time=portion)
+    finished = FinishedItems(shop, RECIPE, refs, AMEMGYM)
+    users: list[str] = []
+    episodes: list[ItemRecord] = []
+    votes: list[tuple[str, GateRecord]] = []
+    for whole in finished.portions():
+        users += whole["episodes"]
+        episodes += whole["episodes"].values()
+        votes += [(user, vote) for user in whole["episodes"] for records in whole.values() for vote in votes_of(records[user])]
+    assert users == [persona(number).user_id for number in ((1, 2) if script else (0, 1))]
+    assert list(rows.items()) == episodes
+    assert list(rows.failures()) == list(finished.failures())
+    assert [(user, vote) for user, seen in rows.gate_records() for vote in seen] == votes
     assert votes

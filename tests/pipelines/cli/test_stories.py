@@ -18,8 +18,7 @@ from pipelines.errors import Problem
 from tests.support import scenario
 from tests.support.scenario import varied
 from tests.support.small import small_recipe
-from tests.validation.reports import report_of
-from validation.amemgym.report.builder import FinishedUser
+from tests.validation.reports import finished_user, report_of
 
 
 @pytest.mark.parametrize("width", [60, 100])
@@ -40,7 +39,7 @@ def test_every_shortcut_stands_in_one_line_of_a_terminal_of_80_columns(
 ) -> None:
     """Why one above its limit is allowed is said below the table."""
     monkeypatch.setenv("COLUMNS", "80")
-    report = report_of(scenario.recipe(), FinishedUser(scenario.episode()))
+    report = report_of(scenario.recipe(), finished_user(scenario.episode()))
     wide = Estimate(value=0.625, low=0.251, high=0.944)
     lines = [
         varied(line, shortcut="least common words", accuracy=wide, limit=0.3, verdict=line.verdict) for line in report.shortcuts

@@ -1,18 +1,17 @@
 """Build AMemGym's quality report in one pass over the finished users."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 from assets.amemgym.audits.judgements import GUESSES
 from assets.amemgym.audits.stage import AUDITS
+from assets.amemgym.episode_parts import parts_of
 from assets.amemgym.episodes import EPISODES
 from assets.amemgym.records.audit import UserAudit
 from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.report import QualityReport
 from assets.engine.ports import RunContext
 from assets.recipe.amemgym import AMemGymRecipe
-from assets.records.base import GateRecord
 from assets.reporting.gate_summary import Gates, votes_of
 from validation.amemgym.report.balance import MovementCounter
 from validation.amemgym.report.contents import FactCounter, Population, parity_lines
@@ -23,32 +22,9 @@ from validation.amemgym.shortcuts.baselines import ShortcutBaselines
 from validation.amemgym.shortcuts.difficulty import DifficultyCounter
 from validation.amemgym.texts import TextCounter
 from validation.report.builder import SharedLines, commonest_messages
-from validation.rules import RecordsByStage
+from validation.rules import RecordsOfItem
 
 WITHOUT_EMBEDDINGS = Embeddings()
-
-
-@dataclass(frozen=True)
-class FinishedUser:
-    """A finished user's episode with the votes of the gates and the audit; None where there is none."""
-
-    episode: Episode
-    votes: tuple[GateRecord, ...] = ()
-    audit: UserAudit | None = None
-
-
-def finished_users(portion: RecordsByStage) -> Iterator[FinishedUser]:
-    """Yield the users of a portion, each with all that the report measures."""
-    for user, episode in portion[EPISODES.name].items():
-        votes: list[GateRecord] = []
-        for records in portion.values():
-            if user in records:
-                votes += votes_of(records[user])
-        yield FinishedUser(
-            episode=cast(Episode, episode),
-            votes=tuple(votes),
-            audit=cast(UserAudit | None, portion.get(AUDITS.name, {}).get(user)),
-        )
 
 
 class QualityReportBuilder:
@@ -68,25 +44,23 @@ class QualityReportBuilder:
         self._questions = QuestionSample(recipe, users=users)
         self._texts = TextCounter(recipe)
 
-    def add(self, records: RecordsByStage) -> None:
-        for user in finished_users(records):
-            self.add_user(user)
-
-    def add_user(self, user: FinishedUser) -> None:
-        episode = user.episode
+    def add(self, records: RecordsOfItem) -> None:
+        episode = cast(Episode, records[EPISODES.name])
+        audit = cast(UserAudit | None, records.get(AUDITS.name))
+        votes = list(chain.from_iterable(map(votes_of, records.values())))
         self._facts.add(episode)
         self._population.add(episode)
         self._movement.add(episode)
         self._questions.add(episode)
-        self._texts.add(episode)
+        self._texts.add({**parts_of(episode), **records})
         self._difficulty.add(episode)
-        self._gates.add(user.votes)
-        self._leaks.add_votes(user.votes)
-        self._shortcuts.add(episode, user.audit.judgements if user.audit else ())
-        if user.audit:
-            self._errors.add(user.audit)
-            self._recovery.add(user.audit, episode)
-            self._leaks.add_audit(user.audit)
+        self._gates.add(votes)
+        self._leaks.add_votes(votes)
+        self._shortcuts.add(episode, audit.judgements if audit else ())
+        if audit:
+            self._errors.add(audit)
+            self._recovery.add(audit, episode)
+            self._leaks.add_audit(audit)
 
     async def report(self, shared: SharedLines, *, run_context: RunContext, problems: list[str]) -> QualityReport:
         recipe = self._recipe
