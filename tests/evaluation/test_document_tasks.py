@@ -126,6 +126,20 @@ def test_a_stranger_s_question_that_two_tasks_ask_is_each_one_s_own_when_the_run
     assert verify_run(finished, bm25.folder.path, data).problems == ()
 
 
+class Incomparable(DocumentItem):
+    """A task that nobody looks for among the others, whose number would be squared."""
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("tasks were compared")
+
+
+def test_no_task_is_looked_for_among_all_to_find_its_stranger(tmp_path: Path) -> None:
+    data = documents("one", "two", "three")
+    items = tuple(Incomparable(item.task, item.sized, item.language) for item in data.documents)
+    manifest = work(tmp_path, "bm25", data=data).manifest
+    assert len(replace(data, documents=items).timelines(manifest)) == 3
+
+
 def test_scores_by_length_and_by_facts_stand_in_report_and_board(tmp_path: Path) -> None:
     full, window = evaluated(tmp_path, "full-history"), evaluated(tmp_path, "window", settings={"most_tokens": 500})
     groups = [(group.by, group.value, group.scores.gain.value) for group in window.results.isolated_by]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assets.llm.ports import EndpointError, ModelReply, ModelRequest, RequestFailed
+from pipelines.evaluation.amemgym.tasks import LivedPeriod
 from pipelines.evaluation.folder import read_run
 from pipelines.evaluation.forecast import forecast_run
 from pipelines.evaluation.report.contents import isolated_rows, run_contents
@@ -119,6 +120,15 @@ def test_replaying_its_own_dialogues_gives_an_assistant_its_own_answers(tmp_path
     assert model.asked("chat") == []
     assert observed.manifest.policy == "off-policy"
     assert observed.manifest.run_id != led.manifest.run_id
+
+
+def test_of_a_run_that_is_replayed_a_user_s_periods_hold_the_own_turns_alone(tmp_path: Path) -> None:
+    led = finish(run_of(tmp_path, HonestModel()))
+    timelines = tasks().replaying(led).timelines(led.manifest)
+    for timeline in timelines:
+        turns = [turn for step in timeline.steps if isinstance(step, LivedPeriod) for turn in step.recorded or ()]
+        assert {turn.user_id for turn in turns} == {timeline.cluster}
+    assert len(timelines) > 1
 
 
 def test_unreadable_answers_are_unscored_and_counted(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from pipelines.evaluation.records import DialogueTurn, RunManifest
 from pipelines.evaluation.run import DatasetInfo
 from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.timeline.context import EvaluationContext
+from pipelines.evaluation.timeline.perceived import turns_by_user
 from pipelines.evaluation.timeline.steps import Ask, Converse, Json, Step, Timeline
 from pipelines.evaluation.timeline.subjects import Subject, observe_sessions
 from pipelines.memories.contract import MemoryEvent
@@ -51,10 +52,10 @@ def read_amemgym_file(path: Path, settings: Mapping[str, object]) -> "AMemGymTas
 
 @dataclass(frozen=True)
 class AMemGymTasks:
-    """AMemGym's episodes for the runner; an item is a user. `recorded`: the turns to replay; None for on-policy."""
+    """AMemGym's episodes for the runner; an item is a user. `recorded`: the turns to replay, by user; None for on-policy."""
 
     dataset: AMemGymDataset
-    recorded: Sequence[DialogueTurn] | None = None
+    recorded: Mapping[str, Sequence[DialogueTurn]] | None = None
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -88,7 +89,7 @@ class AMemGymTasks:
                 f"The dialogues of {manifest.run_id} are of {manifest.dataset} with {counted(len(manifest.users), 'user')}; "
                 f"they cannot be replayed on {self.dataset.name} with {counted(len(self.users), 'user')}."
             )
-        return replace(self, recorded=recorded.turns)
+        return replace(self, recorded=turns_by_user(recorded.turns))
 
     def own_settings(self, options: EvaluationOptions, *, whole: bool) -> dict[str, object]:
         return {
@@ -119,9 +120,10 @@ class AMemGymTasks:
             steps.append(Ask("baselines", "the baselines", questions, of_copy=True))
         other = self._stranger_of(episode)
         of_other = places[other.user_id] if other else own
+        recorded = None if self.recorded is None else self.recorded.get(episode.user_id, ())
         last = len(episode.periods) - 1
         for period in range(len(episode.periods)):
-            steps.append(LivedPeriod(period, episode, self.dataset.settings, self.recorded))
+            steps.append(LivedPeriod(period, episode, self.dataset.settings, recorded))
             controlled: Places = of_other if period == last and asks_control(manifest) else frozenset()
             questions = interview(episode, period, manifest=manifest, other=other, places=own, of_other=controlled)
             steps.append(Ask(f"{period}/asked", f"period {period}", questions, of_copy=True))
@@ -139,7 +141,7 @@ class AMemGymTasks:
 
 @dataclass(frozen=True)
 class LivedPeriod(Converse):
-    """The sessions of one period of a user. `recorded`: the turns of all users to replay; None for on-policy."""
+    """The sessions of one period of a user. `recorded`: the user's turns to replay; None for on-policy."""
 
     episode: Episode
     settings: DataSettings
@@ -162,7 +164,7 @@ class LivedPeriod(Converse):
         return turns
 
     def _own(self, turns: Sequence[DialogueTurn]) -> list[DialogueTurn]:
-        return [turn for turn in turns if (turn.user_id, turn.period) == (self.episode.user_id, self.period)]
+        return [turn for turn in turns if turn.period == self.period]
 
     def page_fields(self, turns: Sequence[DialogueTurn]) -> Json:
         period = self.episode.periods[self.period]

@@ -220,27 +220,28 @@ class DocumentTasks:
         return {"mode": "document"}
 
     def timelines(self, manifest: RunManifest) -> list[Timeline]:
-        return [self._timeline(item, manifest) for item in self.documents]
+        return [self._timeline(place, manifest) for place in range(len(self.documents))]
 
-    def _timeline(self, item: DocumentItem, manifest: RunManifest) -> Timeline:
+    def _timeline(self, place: int, manifest: RunManifest) -> Timeline:
         """Return the turns of documents as they are written, then the questions about them."""
+        item = self.documents[place]
         steps = list[Step]()
         for number, turn in enumerate(item.sized.turns):
             events = list(map(event_of, turn.documents))
             steps.append(Write(events, f"turn {number}", _shown_turn(turn)))
-        stranger = self._stranger_of(item) if manifest.arms or asks_control(manifest) else None
+        stranger = self._stranger_of(place) if manifest.arms or asks_control(manifest) else None
         questions = [replace(item, stranger=stranger)]
         if stranger is not None and asks_control(manifest):
             questions.append(replace(stranger, kind="permuted"))
-        place = "the question"
-        steps += [Settle(place), Ask("asked", place, questions)]
+        end = "the question"
+        steps += [Settle(end), Ask("asked", end, questions)]
         length = item.sized.target_tokens
         # Titles alone: the texts of long tasks would make a page that no browser opens; they are in events.parquet.
         return Timeline(item.item_id, item.task.task_id, steps, f"{item.task.task_id} at {length:,}", length)
 
-    def _stranger_of(self, item: DocumentItem) -> DocumentItem | None:
+    def _stranger_of(self, place: int) -> DocumentItem | None:
         """Return the next other task whose answer is nowhere in this one's documents; None where none is near."""
-        place = self.documents.index(item)
+        item = self.documents[place]
         texts = "\n".join(event.text for event in item.events).casefold()
         for offset in range(1, 1 + min(len(self.documents), NEAR)):
             other = self.documents[(place + offset) % len(self.documents)]
