@@ -105,14 +105,15 @@ class UserTexts:
         self.kind: TextKind = kind
         self.reads = reads
         self._texts = texts
-        self._records: tuple[Any, ...] = ()
-        self._checked: list[CheckedText] = []
+        self._last: tuple[tuple[Any, ...], list[CheckedText]] = ((), [])
 
     def check(self, *records: Any) -> list[CheckedText]:
-        if records != self._records:
-            self._checked = [CheckedText(where, text, list(faults(text))) for where, text in self._texts(*records)]
-            self._records = records
-        return self._checked
+        last = self._last
+        if last[0] != records:
+            checked = [CheckedText(where, text, list(faults(text))) for where, text in self._texts(*records)]
+            # At once: another thread may check another user's.
+            last = self._last = (records, checked)
+        return last[1]
 
 
 PROFILES = UserTexts("profile", profile_texts)
