@@ -37,6 +37,7 @@ from pipelines.evaluation.report.page import page_items, run_page
 from pipelines.evaluation.run import BenchmarkTasks, ReplayableTasks, Run, play_items, score_items
 from pipelines.evaluation.sources import open_tasks
 from pipelines.evaluation.timeline.perceived import events_of_run
+from pipelines.evaluation.verifying.verdict import read_judged_run
 from pipelines.home import Home, obstacles
 from pipelines.memories.check import check_memory
 from pipelines.memories.code_identity import code_files
@@ -119,7 +120,17 @@ async def _finish(
                 )
                 async with watch.display():
                     return await evaluate_and_write(replace(run, report=watch.step), notice=progress.notice)
-    return read_run(run.manifest.run_id, runs=runs_folder(home))
+    return _read_again(run.folder, notice=progress.notice)
+
+
+def _read_again(folder: RunFolder, *, notice: Callable[[str], None]) -> FinishedRun:
+    """Return a run that was finished before, and say what shows that its files were changed since."""
+    run = read_judged_run(str(folder.path), runs=folder.path.parent)
+    if run.problems:
+        remedy = f"Remove {folder.path}, and the same command makes the run again from stored replies."
+        notice(f"The scores of {folder.path.name} cannot be believed: {run.problems[0]} {remedy}")
+    # That nobody verified it is said on boards of many runs.
+    return replace(run, unverified=())
 
 
 async def _with_fresh_score(
@@ -417,5 +428,5 @@ async def _shared_answers(run: Run, notice: Callable[[str], None]) -> Sequence[A
     alone = replace(run.alone, report=run.report, meter=run.meter)
     async with alone.folder.locked(notice):
         if alone.folder.finished:
-            return read_run(str(alone.folder.path), runs=alone.folder.path.parent).answers
+            return _read_again(alone.folder, notice=notice).answers
         return (await evaluate_and_write(alone)).answers

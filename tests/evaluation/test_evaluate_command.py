@@ -109,6 +109,19 @@ def test_a_run_with_a_damaged_file_is_made_again_from_stored_replies_and_that_is
     assert "was damaged" not in output_of("evaluate", evaluated, "--memory", "full-history", "--offline")
 
 
+def test_a_run_whose_answers_were_edited_is_shown_again_with_a_sentence_and_off_the_board(evaluated: Path) -> None:
+    [folder] = (evaluated.parent / "home" / "runs").glob("data.json-full-history-*")
+    first, *others = read_table(folder / "answers.parquet", kind=AnswerRow)
+    edited = first.model_copy(update={"status": "wrong" if first.status == "right" else "right"})
+    write_table(folder / "answers.parquet", [edited, *others], kind=AnswerRow)
+    output = " ".join(output_of("evaluate", evaluated, "--memory", "full-history", "--offline").split())
+    assert f"The scores of {folder.name} cannot be believed: results.json does not follow from the rows" in output
+    assert f"{folder.name} is off the board" in output
+    shutil.rmtree(folder)
+    assert "cannot be believed" not in output_of("evaluate", evaluated, "--memory", "full-history", "--offline")
+    assert "off the board" not in output_of("evaluate", evaluated, "--memory", "full-history", "--offline")
+
+
 def test_the_size_of_the_run_is_told_before_its_first_call(data: Path) -> None:
     with pytest.raises(EndpointError, match="reply cache has no reply"):
         CliRunner().invoke(app, ["evaluate", str(data), "--memory", "full-history", "--offline"], catch_exceptions=False)
