@@ -18,7 +18,7 @@ from assets.records.report import BenchmarkReport
 from assets.reporting.verdict import Verdict, verdict_on
 from pipelines.benchmarks import BENCHMARKS, BenchmarkEntry, QualityRequest, entry_of
 from pipelines.cli.options import SetOption, VariantOption, json_option, option, options_of, parse_overrides
-from pipelines.cli.stories import choose_item, finished_items, print_item
+from pipelines.cli.stories import choose_item, expect_no_release, finished_items, print_item
 from pipelines.cli.terminal import TextConsole, print_json, print_plain, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
@@ -103,6 +103,7 @@ def _last_report(entry: BenchmarkEntry, variant: str) -> ReportValue:
     """Return the report of the last run. Raises Problem if there is none."""
     value = open_asset_values(home()).find(entry.benchmark.key("quality_report"), variant)
     if not isinstance(value, ReportValue) or not isinstance(value.report, entry.benchmark.report_record):
+        expect_no_release(f"The rows and the quality report of {variant!r}", variant)
         raise Problem(f"There is no quality report of {variant!r} yet; make one with: amemgym generate {variant}")
     return value
 

@@ -7,12 +7,13 @@ from assets.engine.provenance import Provenance
 from assets.recipe.loading import load_recipe, variants
 from assets.records.base import ItemRecord
 from assets.records.problems import nearest_first
+from dataset_card.release_store.store import find_release
 from pipelines.benchmarks import entry_of
 from pipelines.cli.terminal import TextConsole, stdout_console
 from pipelines.errors import Problem
 from pipelines.home import home
 from pipelines.resources.storage.io_manager import open_asset_values
-from pipelines.resources.storage.open_stores import snapshot_files
+from pipelines.resources.storage.open_stores import open_release_store, snapshot_files
 from pipelines.resources.storage.snapshots import ParquetSnapshots
 
 
@@ -24,10 +25,19 @@ def finished_items(variant: str) -> list[ItemRecord]:
     for unit, value in _finished_units(variant).items():
         items.extend(snapshots.read(value.snapshots[unit][final.name], final.name, record=final.record).values())
     if not items:
+        expect_no_release(f"The rows of {variant!r}", variant)
         made = ", ".join(filter(_finished_units, variants()))
         another = f", or name with --variant what is finished: {made}" if made else ""
         raise Problem(f"Nothing of {variant!r} is finished yet; make it with: amemgym generate {variant}{another}")
     return items
+
+
+def expect_no_release(missing: str, variant: str) -> None:
+    """Raise Problem where the variant has a release, though what it was made of is `missing`: removed, or begun anew."""
+    release = find_release(open_release_store(home()), variant)
+    if release is not None:
+        again = f"make them again from stored replies with: amemgym generate {variant}"
+        raise Problem(f"{missing} are not here, though a release is, in {release}; {again}")
 
 
 def _finished_units(variant: str) -> dict[str, Provenance]:

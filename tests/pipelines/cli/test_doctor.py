@@ -70,6 +70,9 @@ def test_every_damage_is_named_and_repaired_and_the_same_data_are_made_again(dem
 
     status, output = amemgym_here(demo_home, "doctor", "--repair")
     assert status == 0, output
+    for command in (["show"], ["quality", "demo"], ["regenerate", "1", "--from", "answers"]):
+        told = amemgym_here(demo_home, *command)[1]
+        assert f"of 'demo' are not here, though a release is, in {demo_home / 'releases' / 'demo'}" in told
     status, output = amemgym_here(demo_home, "generate", "demo")
     assert status == 0, output
     assert data_digest(demo_home) == before
