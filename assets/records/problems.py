@@ -29,6 +29,7 @@ KINDS = {
     "literal_error": "{expected}",
     "missing": "given",
     "extra_forbidden": "left out",
+    "json_invalid": "valid JSON ({error})",
 }
 
 
@@ -44,10 +45,16 @@ def requirement(problem: ErrorDetails) -> str:
     return problem["msg"].removeprefix("Value error, ").replace("Input should", "has to")
 
 
-def first_problem(error: ValidationError, *, whole: str = "the whole") -> tuple[str, str]:
+def first_problem(error: ValidationError, *, whole: str = "it") -> tuple[str, str]:
     """Return where a record's first violation is, `whole` where that is nowhere in it, and what has to be there instead."""
     problem = error.errors(include_input=False)[0]
     return ".".join(map(str, problem["loc"])) or whole, requirement(problem)
+
+
+def describe_fault(error: ValidationError) -> str:
+    """Return what is wrong in a file, for the end of a sentence about it: "is wrong at users: has to be a list"."""
+    place, needed = first_problem(error, whole="")
+    return f"is wrong at {place}: {needed}" if place else f"is wrong: {needed}"
 
 
 def nearest_first(wrong: str, names: Iterable[str]) -> str:

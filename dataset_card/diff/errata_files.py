@@ -32,8 +32,8 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
         problem = error.errors()[0]
         # People count the items of a list from 1.
         parts = [str(part + 1) if isinstance(part, int) else part for part in problem["loc"]]
-        location = ".".join(parts) or "the whole"
-        raise ErrataError(f"{path} is wrong at erratum {location}: {requirement(problem).rstrip('.')}.") from error
+        location = f" at erratum {'.'.join(parts)}" if parts else ""
+        raise ErrataError(f"{path} is wrong{location}: {requirement(problem).rstrip('.')}.") from error
     except RecursionError as error:
         raise ErrataError(f"{path} cannot be read: it is nested too deeply.") from error
     # A date such as 2020-13-01, and a text that is not UTF-8, are a ValueError.

@@ -10,7 +10,7 @@ from assets.recipe.recipe import VARIANT_PATTERN
 from assets.records.base import duplicates
 from assets.records.limits import MOST_MANIFEST_BYTES, TooMuch, load_yaml, read_bounded
 from assets.records.paths import RelativePath, expect_file
-from assets.records.problems import first_problem
+from assets.records.problems import describe_fault
 from dataset_card.release.digests import canonical_digest
 
 MANIFEST = "manifest.json"
@@ -180,7 +180,7 @@ def read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise ManifestError(f"{MANIFEST} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
-        raise ManifestError(f"{MANIFEST} is wrong at {': '.join(first_problem(error))}.") from error
+        raise ManifestError(f"{MANIFEST} {describe_fault(error)}.") from error
 
 
 def read_recipe_fields(folder: Path) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from assets.records.columnar import arrow_schema, from_table
 from assets.records.json_text import parse_json
 from assets.records.limits import MOST_ITEM_BYTES, read_bounded
 from assets.records.paths import PathRefused, expect_file, path_inside
-from assets.records.problems import first_problem
+from assets.records.problems import describe_fault
 from assets.reporting.plurals import counted
 from assets.whole_files import name_aside
 from dataset_card.release.writers import ParquetFileWriter, sync, write_durably
@@ -161,13 +162,13 @@ class RunFolder:
 
 
 class DamagedRun(EvaluationError):
-    """The file `name` of a finished run is damaged; `problem` says it, and how."""
+    """Files of a finished run are damaged. `problems`: what is wrong with each, by its name."""
 
-    remedy = "The same evaluate command makes the run again from stored replies, and keeps the damaged file beside it."
+    remedy = "The same evaluate command makes the run again from stored replies, and keeps each damaged file beside it."
 
-    def __init__(self, path: Path, name: str, problem: str) -> None:
-        self.name = name
-        self.problem = f"{name} {problem}"
+    def __init__(self, path: Path, problems: Mapping[str, str]) -> None:
+        self.problems = problems
+        self.problem = "; ".join(f"{name} {problem}" for name, problem in problems.items())
         super().__init__(f"The run {path} is damaged, or was changed: {self.problem}. {self.remedy}")
 
 
@@ -208,12 +209,12 @@ def read_run(name: str, *, runs: Path) -> FinishedRun:
 
 
 def set_damage_aside(path: Path) -> str:
-    """Rename a finished run's damaged file and its results, so that the run is unfinished. Return the damage; "" for none."""
+    """Rename a finished run's damaged files and its results, so that the run is unfinished. Return the damage; "" for none."""
     try:
         if (path / RESULTS).exists():
             check_files_of_run(path)
     except DamagedRun as damaged:
-        for name in dict.fromkeys((damaged.name, RESULTS)):
+        for name in dict.fromkeys((*damaged.problems, RESULTS)):
             if os.path.lexists(path / name):
                 (path / name).rename(name_aside(path / name))
         return damaged.problem
@@ -221,9 +222,14 @@ def set_damage_aside(path: Path) -> str:
 
 
 def check_files_of_run(path: Path) -> None:
-    """Raise DamagedRun for a file of a finished run that cannot be read, its page among them."""
-    read_files_of_run(path)
-    read_file_of_run(path, PAGE, _expect_whole_page)
+    """Raise DamagedRun, which names every file of a finished run that cannot be read."""
+    readers: dict[str, Callable[[Path], object]] = {
+        "run": read_files_of_run,
+        "events": partial(read_table_of_run, name="events.parquet", kind=EventRow),
+        "memory": partial(read_table_of_run, name="memory.parquet", kind=MemoryRow),
+        "page": partial(read_file_of_run, name=PAGE, read=_expect_whole_page),
+    }
+    _read_each(path, readers)
 
 
 def _expect_whole_page(page: Path) -> None:
@@ -232,21 +238,37 @@ def _expect_whole_page(page: Path) -> None:
 
 
 def read_files_of_run(path: Path) -> FinishedRun:
-    """Return what the files of a finished run hold. Raises DamagedRun."""
-    run = FinishedRun(
-        manifest=read_record_of_run(path, MANIFEST, RunManifest),
-        answers=read_table_of_run(path, "answers.parquet", AnswerRow),
-        turns=read_table_of_run(path, "turns.parquet", DialogueTurn),
-        usage=read_table_of_run(path, "usage.parquet", ItemUsage),
-        results=read_record_of_run(path, RESULTS, Results),
-        latency=read_record_of_run(path, LATENCY, Latency),
-        fresh=read_record_of_run(path, FRESH, FreshScore) if (path / FRESH).exists() else None,
-    )
+    """Return what the files of a finished run hold. Raises DamagedRun, which names every damaged one of these."""
+    readers: dict[str, Callable[[Path], object]] = {
+        "manifest": partial(read_record_of_run, name=MANIFEST, kind=RunManifest),
+        "answers": partial(read_table_of_run, name="answers.parquet", kind=AnswerRow),
+        "turns": partial(read_table_of_run, name="turns.parquet", kind=DialogueTurn),
+        "usage": partial(read_table_of_run, name="usage.parquet", kind=ItemUsage),
+        "results": partial(read_record_of_run, name=RESULTS, kind=Results),
+        "latency": partial(read_record_of_run, name=LATENCY, kind=Latency),
+    }
+    if (path / FRESH).exists():
+        readers["fresh"] = partial(read_record_of_run, name=FRESH, kind=FreshScore)
+    run = FinishedRun(**_read_each(path, readers))
     periods = 1 + max((row.period for row in run.answers), default=0)
     if len(run.manifest.users) * periods > COUNTED_ANYWAY + COUNTED_PER_ANSWER * len(run.answers):
         size = f"{counted(len(run.manifest.users), run.manifest.noun)} and {counted(periods, 'period')}"
-        raise DamagedRun(path, "answers.parquet", f"has {counted(len(run.answers), 'answer')}, too few for {size}")
+        raise DamagedRun(path, {"answers.parquet": f"has {counted(len(run.answers), 'answer')}, too few for {size}"})
     return run
+
+
+def _read_each(path: Path, readers: Mapping[str, Callable[[Path], object]]) -> dict[str, Any]:
+    """Return what each reader finds in the run's folder. Raises DamagedRun for all that are damaged together."""
+    found = dict[str, Any]()
+    problems = dict[str, str]()
+    for name, read in readers.items():
+        try:
+            found[name] = read(path)
+        except DamagedRun as damaged:
+            problems |= damaged.problems
+    if problems:
+        raise DamagedRun(path, problems)
+    return found
 
 
 def read_file_of_run(folder: Path, name: str, read: Callable[[Path], V]) -> V:
@@ -256,14 +278,14 @@ def read_file_of_run(folder: Path, name: str, read: Callable[[Path], V]) -> V:
     except FileNotFoundError:
         problem = "is missing"
     except ValidationError as error:
-        problem = f"is wrong at {': '.join(first_problem(error))}"
+        problem = describe_fault(error)
     except PathRefused:
         problem = "is a link that leads out of the run"
     except (OSError, TypeError, ValueError, pa.ArrowException) as error:
         # Arrow's texts have several lines.
         [words, *_] = (getattr(error, "strerror", None) or str(error)).splitlines()
         problem = f"cannot be read: {words.rstrip('.')}"
-    raise DamagedRun(folder, name, problem)
+    raise DamagedRun(folder, {name: problem})
 
 
 def read_record_of_run(folder: Path, name: str, kind: type[R]) -> R:

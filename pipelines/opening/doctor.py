@@ -209,9 +209,10 @@ def _snapshots(files: FileStore) -> Iterator[Finding]:
         remedy = f"{FREE}, when the stage is materialized."
         ref = load_ref(files, folder)
         problems = [f"its {MARKER} is missing or cannot be read"] if ref is None else problems_of(files, ref)
-        if problems:
-            removal = partial(shutil.rmtree, files.root / folder) if isinstance(files, LocalFiles) else None
-            yield Finding(where, problems[0].rstrip("."), remedy, removal)
+        # The repair of the first removes the folder of all.
+        removal = partial(shutil.rmtree, files.root / folder, ignore_errors=True) if isinstance(files, LocalFiles) else None
+        for problem in problems:
+            yield Finding(where, problem.rstrip("."), remedy, removal)
     for name in names:
         unit, _, last = name.rpartition("/")
         if last == "LATEST" and f"{unit}/{files.read(name).decode(errors='replace').strip()[:16]}/{MARKER}" not in names:

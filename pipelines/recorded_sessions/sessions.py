@@ -241,7 +241,7 @@ def _message(value: Mapping[str, Any], *, name: str, number: int) -> _Message:
     try:
         return _Message.model_validate(inner)
     except ValidationError as error:
-        raise NoSession(f"message {number} of {name} is none ({' '.join(first_problem(error, whole='it'))})") from error
+        raise NoSession(f"message {number} of {name} is none ({' '.join(first_problem(error))})") from error
 
 
 def _add_message(steps: list[RecordedStep], places: dict[str, int], message: _Message) -> None:

@@ -144,8 +144,8 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "no users": (value(MANIFEST, "users", to=[]), "manifest.json is wrong at users: has to be a list of 1 or more"),
     "tokens below zero": (value(RESULTS, "spending", "interview", "input_tokens", to=-1), "from the rows, in spending."),
     "no spending": (value(RESULTS, "spending", to={}), "results.json does not follow from the rows, in spending."),
-    "no JSON": (text(RESULTS, "{"), "results.json is wrong at the whole: Invalid JSON"),
-    "no object": (text(MANIFEST, "[]"), "manifest.json is wrong at the whole: has to be a group of fields"),
+    "no JSON": (text(RESULTS, "{"), "results.json is wrong: has to be valid JSON (EOF while parsing"),
+    "no object": (text(MANIFEST, "[]"), "manifest.json is wrong: has to be a group of fields"),
     "no table": (text(ANSWERS, "PAR1"), "answers.parquet cannot be read: "),
     "a column less": (column(lambda table: table.drop_columns(["status"])), "answers.parquet cannot be read: it has no column"),
     "a column more": (
@@ -182,6 +182,21 @@ def test_the_doctor_names_a_file_of_a_run_that_was_cut_and_sets_it_aside(origina
     assert amemgym_here(tmp_path, "doctor", "--repair")[0] == 0
     assert (folder / f"{name}.damaged-1").exists()
     assert not RunFolder(folder).finished
+
+
+def test_every_damaged_file_of_a_run_is_named_at_once_and_set_aside(original: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(original, tmp_path / "runs" / original.name))
+    damaged = {ANSWERS, "usage.parquet", "events.parquet", LATENCY, PAGE}
+    for name in damaged:
+        (folder / name).write_bytes((folder / name).read_bytes()[:-30])
+    [line] = [line for line in amemgym_here(tmp_path, "doctor")[1].splitlines() if str(folder) in line]
+    assert {name for name in damaged if f" {name} " in line} == damaged
+    assert {name for name in damaged - {"events.parquet", PAGE} if name in said_of(folder)} == damaged - {
+        "events.parquet",
+        PAGE,
+    }
+    assert amemgym_here(tmp_path, "doctor", "--repair")[0] == 0
+    assert {name for name in damaged if (folder / f"{name}.damaged-1").exists()} == damaged
 
 
 def test_no_pipe_of_a_run_a_release_or_a_baseline_is_waited_for(original: Path, tmp_path: Path) -> None:

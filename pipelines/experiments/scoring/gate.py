@@ -190,7 +190,7 @@ def read_baseline(path: Path) -> Baseline:
     except ValueError as error:
         said = str(error)
         if isinstance(error, ValidationError):
-            said = ": ".join(first_problem(error, whole="it"))
+            said = ": ".join(first_problem(error))
         said = f"{path} is no baseline of this program ({said}); --write makes one, in a file of another name."
         raise EvaluationError(said) from error
 

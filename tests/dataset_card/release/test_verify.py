@@ -94,7 +94,7 @@ def test_verify_finds_rows_that_the_manifest_misstates(release: Release) -> None
 def test_verify_tells_a_broken_or_missing_manifest(release: Release) -> None:
     manifest = release.folder / MANIFEST
     manifest.write_bytes(manifest.read_bytes().replace(b'"users": 2', b'"users": 3'))
-    assert verify_release(release.folder) == ["manifest.json is wrong at the whole: its digest is not that of its content."]
+    assert verify_release(release.folder) == ["manifest.json is wrong: its digest is not that of its content."]
     manifest.unlink()
     assert verify_release(release.folder) == ["manifest.json cannot be read: No such file or directory."]
 

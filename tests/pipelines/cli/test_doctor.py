@@ -31,7 +31,8 @@ def damage(home: Path) -> list[str]:
         ledger.execute("UPDATE calls SET output_tokens = output_tokens + 1 WHERE rowid = 7")
         ledger.execute("UPDATE calls SET model = CAST(x'ff' AS TEXT) WHERE rowid = 8")
     part = next((home / "snapshots" / "questions").rglob("part-*.parquet"))
-    part.write_bytes(part.read_bytes()[:-30])
+    for file in (part, part.with_name("failures.parquet")):
+        file.write_bytes(file.read_bytes()[:-30])
     next((home / "snapshots" / "events").rglob("LATEST")).write_text("0" * 64)
     finished = home / "finished" / "demo.json"
     finished.write_bytes(finished.read_bytes()[:-30])
@@ -41,7 +42,8 @@ def damage(home: Path) -> list[str]:
         "1 row of replies is damaged",
         "1 row of work is damaged",
         "4 rows of calls",
-        part.parent.name,
+        part.name,
+        f"{part.parent.name}/failures.parquet",
         "events/demo/LATEST",
         "answers/demo.json",
         "finished/demo.json: it was cut or changed",
@@ -60,13 +62,13 @@ def test_every_damage_is_named_and_repaired_and_the_same_data_are_made_again(dem
     status, output = amemgym_here(demo_home, "doctor")
     assert status == 1
     assert [words for words in wanted if words not in output] == []
-    assert "7 of 7 damages are left; amemgym doctor --repair" in output
+    assert "8 of 8 damages are left; amemgym doctor --repair" in output
 
     status, output = amemgym_here(demo_home, "doctor", "--json")
     told, end = json.JSONDecoder().raw_decode(output)
     assert (status, told["folder"], told["obstacles"]) == (1, str(demo_home), [])
     assert [row["repaired"] for row in told["damages"]] == [False] * len(wanted)
-    assert output[end:].strip().startswith("amemgym: 7 of 7 damages are left")
+    assert output[end:].strip().startswith("amemgym: 8 of 8 damages are left")
 
     status, output = amemgym_here(demo_home, "doctor", "--repair")
     assert status == 0, output
