@@ -125,7 +125,7 @@ def score_items(run: Run, items: Sequence[PlayedItem], shared: Sequence[AnswerRo
         shared_rows[row.user_id, row.length].append(row)
     answers = list[AnswerRow]()
     turns = list[DialogueTurn]()
-    seconds = list[list[float | None]]()
+    seconds = defaultdict[str, list[float | None]](list)
     usage = StepUsage()
     used = list[ItemUsage]()
     errors = list[ErrorRow]()
@@ -133,13 +133,13 @@ def score_items(run: Run, items: Sequence[PlayedItem], shared: Sequence[AnswerRo
         own = item.rows
         answers += [*own.answers, *shared_rows[item.timeline.cluster, item.timeline.length]]
         turns += own.turns
-        seconds.append(own.seconds)
+        seconds[item.timeline.cluster] += own.seconds
         usage += own.usage
         known = run.manifest.memory_files
         used.append(ItemUsage.of(own.usage, run_id=run.manifest.run_id, item_id=item.timeline.item_id, known=known))
         errors += [item.error] if item.error else []
     results = score(run.manifest, answers, turns, usage=usage, errors=errors)
-    latency = latency_of(seconds, memory=usage.memory_seconds)
+    latency = latency_of(list(seconds.values()), memory=usage.memory_seconds)
     return FinishedRun(run.manifest.shared(), answers, turns, used, results, latency)
 
 

@@ -151,6 +151,17 @@ def test_scores_by_length_and_by_facts_stand_in_report_and_board(tmp_path: Path)
     assert [row.metric for pair in compare_runs([full, window]).pairs for row in pair.differences] == ["overall"]
 
 
+def test_seconds_of_a_task_at_six_lengths_have_no_interval_where_its_scores_have_none(tmp_path: Path) -> None:
+    task = made_task().instance
+    lengths = [task.lengths[0].model_copy(update={"length": 1000 * number}) for number in range(1, 7)]
+    data = DocumentTasks(INFO, tuple(DocumentItem(task, length, "English") for length in lengths))
+    finished = evaluated(tmp_path, "none", data=data)
+    assert finished.latency.timed == 6
+    assert finished.latency.mean.value is not None
+    assert "There are no intervals: fewer than 6 tasks" in run_report(finished)
+    assert (finished.latency.mean.low, finished.latency.mean.high) == (None, None)
+
+
 def test_rows_for_reward_models_say_what_was_written_and_read(tmp_path: Path) -> None:
     finished = evaluated(tmp_path, "bm25", curve=(300,))
     folder = tmp_path / finished.manifest.run_id
