@@ -88,7 +88,9 @@ class Recipe(Record):
     variant: Name = Field(description="the variant's name, that of its file")
     benchmark: Name = Field(description="the benchmark that the variant is of")
     language: Language = Field(default="en", description="language of the generated text")
-    num_reserve: int = quantity(10, "personas", ge=0, le=MOST_ITEMS, description="stand-ins for users who cannot be finished")
+    num_reserve: int = quantity(
+        10, "items", ge=0, le=MOST_ITEMS, description="spare items (users or tasks) for those that cannot be finished"
+    )
     seed: int = Field(default=42, ge=0, lt=2**63, description="decides every draw, and is sent to the models")
     salt: str | None = Field(
         default=None,
@@ -101,7 +103,7 @@ class Recipe(Record):
     sample: int = Field(default=0, ge=0, description="raise it to ask everything anew")
     again: Again = Field(
         default={},
-        description="how often one user's stage is asked anew: {USER ID: {STAGE: TIMES}}; the user `all` is everyone",
+        description="how often a stage of one item is asked anew: {ITEM ID: {STAGE: TIMES}}; the id `all` means every item",
     )
     models: Models = Models()
     gates: GatePolicy = GatePolicy()

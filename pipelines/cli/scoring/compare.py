@@ -66,7 +66,8 @@ def leaderboard(
         print_plain(
             console,
             f"{counted(len(unread), 'run')} {is_or_are(len(unread))} left out, of another version of this program or damaged; "
-            f"evaluate again (replies to prompts that did not change are in the cache), or remove from {folder}: "
+            f"give the same evaluate command again (replies to prompts that did not change are in the cache), or remove from "
+            f"{folder}; amemgym doctor says what is wrong: "
             f"{', '.join(unread)}",
         )
     if not groups:

@@ -168,6 +168,12 @@ def test_no_field_is_told_in_the_words_of_the_library(name: str) -> None:
     assert not [sentence for sentence in told if re.search("(?i)input|should have|required|unable to", sentence)]
 
 
+def test_fields_of_documents_are_not_told_as_if_their_items_were_users() -> None:
+    fields = recipe_fields(RECIPE_TYPES["session_questions"])
+    told = [f"{field.meaning} {field.unit}".lower().replace("users or tasks", "") for field in fields]
+    assert [words for words in told if "user" in words or "persona" in words] == []
+
+
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(RecipeError, match=r"Recipe 'mine': seed is -1, .*'num_user'"):
         build_recipe({"variant": "mine", "num_user": 1, "seed": -1})
