@@ -53,9 +53,16 @@ def documents_of_cluster(recipe: DocumentTaskRecipe) -> float:
 def written_per_task(recipe: DocumentTaskRecipe, *, spare: float, worlds: int = 1) -> float:
     """Return how many documents are written for each task, for the forecast; those that tasks share are written once."""
     small = sum(hops * (1 + parallel) + 2 for hops, parallel in SMALL_CLUSTERS if hops <= recipe.max_hops)
-    small = min(small, tokens_to_draw(recipe) // DOCUMENT_TOKENS)
-    of_clusters = num_shared(recipe, spare=spare, worlds=worlds) * documents_of_cluster(recipe)
-    return worlds * (of_clusters + small) / recipe.num_tasks
+    of_task = tokens_to_draw(recipe) / DOCUMENT_TOKENS
+    small = min(small, of_task)
+    of_cluster = documents_of_cluster(recipe)
+    shared = num_shared(recipe, spare=spare, worlds=worlds)
+    own = recipe.num_tasks / worlds
+    # A task draws some of the shared clusters for its filler: those that no task draws or asks about are never written.
+    drawn = max(0.0, (of_task - small) / of_cluster - 1)
+    never_drawn = max(0.0, 1 - drawn / shared) ** own
+    clusters = own + (shared - own) * (1 - never_drawn)
+    return worlds * (clusters * of_cluster + small) / recipe.num_tasks
 
 
 async def write_documents(

@@ -37,3 +37,13 @@ def test_what_a_variant_takes_is_known_before_an_item_is_made(variant: str, call
         found[stage] += round(of_prompt)
     assert {stage: found[stage] for stage in calls} == calls
     assert set(found) == {*calls, benchmark.asking_stages[0]}
+
+
+@pytest.mark.parametrize(("num_tasks", "answered"), [(4, 420), (8, 608)])
+def test_the_sessions_that_are_foreseen_follow_the_number_of_tasks(num_tasks: int, answered: int) -> None:
+    """`answered`: calls of `sq_sessions` that the embedded model answered, as the ledger had them."""
+    recipe = load_recipe("sessions-demo", {"num_tasks": num_tasks})
+    calls = 0.0
+    for (stage, _), of_prompt in expected_calls(benchmark_of(recipe), recipe).items():
+        calls += num_tasks * of_prompt if stage == "sq_sessions" else 0
+    assert calls == pytest.approx(answered, rel=0.15)
