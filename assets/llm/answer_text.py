@@ -118,7 +118,7 @@ def without_thought(text: str) -> str:
     """Return the text after the last thought; "" where that has no end. A text that is JSON as a whole stays."""
     if not (THOUGHT_ENDS.search(text) or THOUGHT_BEGINS.search(text) or END_TOKENS.search(text)):
         return text
-    if _is_json(text):
+    if isinstance(_loads(text.strip()), dict | list | str):
         return text
     for end in list(THOUGHT_ENDS.finditer(text))[-1:]:
         text = text[end.end() :]
@@ -260,10 +260,6 @@ def _end_of_object(text: str, begin: int) -> int:
         if not depth:
             return piece.end()
     return len(text)
-
-
-def _is_json(text: str) -> bool:
-    return isinstance(_loads(text.strip()), dict | list | str)
 
 
 def _loads(text: str) -> object:

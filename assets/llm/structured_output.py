@@ -309,7 +309,8 @@ def _asked_again(
     prompt: RenderedPrompt, answer: ModelReply, problem: str, *, afresh: bool, sent: Container[tuple[Message, ...]]
 ) -> tuple[Message, ...]:
     """Return the messages of the next try: with the reply and an objection to it, or `afresh` without the reply."""
-    objection = _objection(answer, problem)
+    asked_again = f"That answer cannot be used. {problem}\nAnswer again with the complete, corrected JSON object."
+    objection = (Message("assistant", answer.text), Message("user", asked_again))
     # What is too long to be kept is too long to be quoted, and many servers refuse an empty message of the assistant's.
     unquoted = afresh or len(answer.text) > MOST_CHARACTERS or not answer.text.strip()
     messages = _starting_afresh(prompt.messages, problem) if unquoted else (*prompt.messages, *objection)
@@ -323,10 +324,3 @@ def _starting_afresh(messages: tuple[Message, ...], problem: str) -> tuple[Messa
     """The prompt as at first, with the problem beneath: a model that sees its own words again tends to say them again."""
     *before, last = messages
     return (*before, Message(last.role, f"{last.content}\nAn earlier answer could not be used. {problem}"))
-
-
-def _objection(reply: ModelReply, problem: str) -> tuple[Message, Message]:
-    return (
-        Message("assistant", reply.text),
-        Message("user", f"That answer cannot be used. {problem}\nAnswer again with the complete, corrected JSON object."),
-    )

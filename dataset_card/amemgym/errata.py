@@ -50,7 +50,8 @@ class Corrector:
             if left is None or not has_item(left, erratum):
                 continue
             self._applied.add(number)
-            left = _correct(left, erratum)
+            if erratum.action == "exclude":
+                left = without_question(left, erratum.question_id) if erratum.question_id else None
         return left
 
 
@@ -82,12 +83,6 @@ def text_of(episode: Episode, erratum: Erratum) -> str | None:
 
 def _at(items: Sequence[Any], index: int) -> Any:
     return items[index] if 0 <= index < len(items) else None
-
-
-def _correct(episode: Episode, erratum: Erratum) -> Episode | None:
-    if erratum.action == "exclude":
-        return without_question(episode, erratum.question_id) if erratum.question_id else None
-    return episode
 
 
 def without_question(episode: Episode, question_id: str) -> Episode | None:

@@ -123,7 +123,9 @@ class Publisher:
     def _commit_and_tag(self, planner: Planner, change: TreeChange, *, head: str) -> str:
         """Return the commit that carries the tag, after one commit at most."""
         if change:
-            self._say_sending(planner, change)
+            if self._notice is not None:
+                what = f"{counted(len(change.adds), 'file')} of {counted(sum(file.size for file in change.adds), 'byte')}"
+                self._notice(f"Sending {what} to {planner.repo}, in one commit.")
             # With its digest, for whoever looks at the history alone.
             message = CommitMessage(f"Release {planner.release.variant} {planner.release.version}", _digest_line(planner))
             head = self._hub.commit(planner.repo, change=change, message=message, parent=head)
@@ -137,13 +139,6 @@ class Publisher:
         if state is None or state.sha != head:
             raise HubUncertain(f"the tag {tag} is not at commit {head[:12]}")
         return head
-
-    def _say_sending(self, planner: Planner, change: TreeChange) -> None:
-        if self._notice is not None:
-            size = sum(file.size for file in change.adds)
-            self._notice(
-                f"Sending {counted(len(change.adds), 'file')} of {counted(size, 'byte')} to {planner.repo}, in one commit."
-            )
 
     def _set_visibility(self, planner: Planner) -> None:
         if planner.request.visibility is not None:

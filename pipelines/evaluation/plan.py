@@ -90,7 +90,7 @@ def manifest_of(
         "models": models,
         "places": _places_of([*models.values(), *options.more_models], places),
         # A run with another prompt is another run.
-        "prompts": _fingerprints(info.prompts),
+        "prompts": {name: load_prompt(name).fingerprint for name in prompt_names() if name.startswith(info.prompts)},
         "generator": f"{DISTRIBUTION} {installed_version(DISTRIBUTION)}",
         "extra_body": options.extra_body_of(models),
         "settle": 0.0 if is_ours(spec.kind) else options.settle,
@@ -102,11 +102,6 @@ def manifest_of(
     # The memory keeps its location, by which it is reached and which no file holds.
     memory = spec.model_copy(update={"settings": settings})
     return manifest.model_copy(update={"run_id": run_id_of(manifest), "memory": memory})
-
-
-def _fingerprints(prefixes: tuple[str, ...]) -> dict[str, str]:
-    """Return the fingerprint of each prompt whose name begins so."""
-    return {name: load_prompt(name).fingerprint for name in prompt_names() if name.startswith(prefixes)}
 
 
 def alone_manifest(manifest: RunManifest, *, places: Mapping[str, str]) -> RunManifest:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from assets.worlds.steps import EpisodeStep, read_episode
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.folder import FinishedRun
 from pipelines.evaluation.reasoning import NOTHING_RECALLED
-from pipelines.evaluation.records import AnswerRow, DialogueTurn
+from pipelines.evaluation.records import AnswerRow
 from pipelines.evaluation.run import BenchmarkTasks
 from pipelines.export.folders import path_part, write_files
 from pipelines.export.formats import RunExport
@@ -105,17 +106,13 @@ def _write(traces: Iterable[Trace], folder: Path) -> list[str]:
 
 def _dialogues(run: FinishedRun) -> Iterator[Trace]:
     model = run.manifest.shared().models["assistant"]
-    for (user, period, session), turns in groupby(run.turns, key=_session_of):
+    for (user, period, session), turns in groupby(run.turns, key=attrgetter("user_id", "period", "session")):
         messages: list[TraceMessage] = []
         for turn in turns:
             messages.append(TraceMessage("user", turn.message, at=turn.at))
             messages.append(TraceMessage("assistant", turn.reply, at=turn.at, model=model))
         title = f"{user}, session {session + 1} of period {period}"
         yield Trace(f"{user}/{period:02}/{session:02}", title, messages)
-
-
-def _session_of(turn: DialogueTurn) -> tuple[str, int, int]:
-    return turn.user_id, turn.period, turn.session
 
 
 def _answer_traces(run: FinishedRun) -> Iterator[Trace]:

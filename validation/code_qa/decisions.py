@@ -12,7 +12,7 @@ from assets.code_qa.records.sources import CodeSources
 from assets.code_qa.team.calls import executed_values
 from assets.code_qa.team.relations import EXECUTED
 from assets.code_qa.team.world import TeamWorld
-from assets.memory_items.facts import Fact, Hop, SourceDocument, Statement
+from assets.memory_items.facts import Fact, Hop, Statement
 from assets.memory_items.tasks import TaskDocuments
 from assets.memory_items.world.relations import spoken
 from assets.recipe.code_qa import PackageRecipe
@@ -59,15 +59,11 @@ def notes_are_signed_and_dated(documents: TaskDocuments, _: PackageRecipe) -> It
         if not any(map(str.isdigit, note.title)):
             yield f"{note.document_id} has no day in its title"
         # The day may have a number that a call came to, such as a year, and then tells nothing.
-        title = note.title.replace(_day_of(note), "")
+        latest = max((placed.statement.as_of for placed in note.statements), default=date.min)
+        title = note.title.replace(spoken(latest), "")
         for placed in note.statements:
             if placed.statement.subject in title or placed.statement.value in title:
                 yield f"{note.document_id} names {placed.statement.subject!r} or its value in its title"
-
-
-def _day_of(note: SourceDocument) -> str:
-    """Return the latest day that the note speaks of, which its title has."""
-    return spoken(max((placed.statement.as_of for placed in note.statements), default=date.min))
 
 
 def every_fact_was_found_again(documents: TaskDocuments, _: PackageRecipe) -> Iterator[str]:

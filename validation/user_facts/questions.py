@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assets.recipe.user_facts import CHOICES, UserFactsRecipe
 from assets.user_facts.questions import WORDINGS, Reader, dated_sessions
-from assets.user_facts.records import FactQuestion, FactQuestions, FactSessions
+from assets.user_facts.records import FactQuestions, FactSessions
 from validation.rules import Rule, expect
 
 
@@ -64,14 +64,9 @@ def not_known_is_a_choice(asked: FactQuestions, _: UserFactsRecipe) -> Iterator[
 
 def words_follow_from_the_form(asked: FactQuestions, _: UserFactsRecipe) -> Iterator[str]:
     for question in asked.questions:
-        yield from expect(
-            _is_worded_alike(question), f"{question.question_id}: {question.text!r} is no wording of {question.form}"
-        )
-
-
-def _is_worded_alike(question: FactQuestion) -> bool:
-    """True where the question begins as one of its form does, so that its kind does not show."""
-    return any(question.text.startswith(words.partition("{")[0]) for words in WORDINGS[question.form])
+        # It begins as another of its form does, so that its kind does not show.
+        alike = any(question.text.startswith(words.partition("{")[0]) for words in WORDINGS[question.form])
+        yield from expect(alike, f"{question.question_id}: {question.text!r} is no wording of {question.form}")
 
 
 RULES = (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from assets.amemgym.records.episode import Episode, EpisodeQuestion
+from assets.amemgym.records.episode import Episode
 from assets.amemgym.records.user import LeftOut
 from assets.reporting.plurals import counted, is_or_are
 from dataset_card.amemgym.reference.data_json import json_items, lossless, lossless_question
@@ -99,16 +99,12 @@ class _ItemReader:
                 if unknown:
                     raise SchemaError(f"{path}.required_info", f"no variable of the schema is called {unknown}")
                 question = question_of(qa, question_id=question_id(index), path=path, item=item)
-                _check_options(question, qa, path)
+                if not qa.required_info:
+                    raise SchemaError(f"{path}.required_info", "its answer depends on no variable")
+                if len(question.answer_choices) < 2:
+                    raise SchemaError(f"{path}.answer_choices", "there is only one option")
                 lossless_question(qa.model_dump(), question, path=path)
             except SchemaError as error:
                 self.left_out.append(LeftOut(user_id=self.user_id, question_id=question_id(index), reason=str(error)))
                 continue
             yield index, qa
-
-
-def _check_options(question: EpisodeQuestion, qa: QuestionSchema, path: str) -> None:
-    if not qa.required_info:
-        raise SchemaError(f"{path}.required_info", "its answer depends on no variable")
-    if len(question.answer_choices) < 2:
-        raise SchemaError(f"{path}.answer_choices", "there is only one option")

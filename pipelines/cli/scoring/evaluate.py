@@ -3,7 +3,6 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -11,7 +10,6 @@ from rich.console import Console
 
 from assets.llm.async_calls import run_to_end
 from assets.llm.ports import BudgetReached
-from assets.reporting.plurals import counted
 from pipelines.cli.options import (
     DatasetArgument,
     QuietOption,
@@ -32,6 +30,7 @@ from pipelines.evaluation.command import (
     EvaluationRequest,
     check_memories,
     plan_evaluations,
+    refuse_errors,
     run_evaluation,
 )
 from pipelines.evaluation.folder import PAGE, FinishedRun, runs_folder
@@ -109,25 +108,14 @@ def evaluate(
             print_plain(console, warning)
     else:
         print_markdown(_report(runs) if full else summary(runs))
-        _print_pages(runs, page, console=console)
+        for run in runs:
+            print_plain(console, f"Page: {folder / run.manifest.run_id / PAGE}")
+        if page:
+            print_plain(console, f"All of them: {page}")
         if not full:
             print_plain(console, "--full prints all tables of the page here.")
-    _refuse_errors(runs)
-
-
-def _print_pages(runs: Sequence[FinishedRun], together: Path | None, *, console: Console) -> None:
     for run in runs:
-        print_plain(console, f"Page: {runs_folder(home()) / run.manifest.run_id / PAGE}")
-    if together:
-        print_plain(console, f"All of them: {together}")
-
-
-def _refuse_errors(runs: Sequence[FinishedRun]) -> None:
-    """Raise Problem if a user or a task could not be evaluated completely."""
-    errors = sum(len(run.results.errors) for run in runs)
-    if errors:
-        failed = counted(errors, runs[0].manifest.noun)
-        raise Problem(f"Finished with errors: {failed} could not be evaluated completely. The same command tries these again.")
+        refuse_errors(run)
 
 
 def _report(runs: Sequence[FinishedRun]) -> str:

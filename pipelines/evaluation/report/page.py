@@ -169,6 +169,7 @@ def run_data(run: FinishedRun, items: Sequence[PageItem], answers: Sequence[Sequ
     """Return a run's scores, and what there is to choose from in its answers. `answers`: those of each item."""
     manifest = run.manifest
     documents = manifest.mode != "dialogue"
+    errors = [f"Not evaluated to the end: {error.sentence}" for error in run.results.errors]
     return {
         "title": f"{manifest.memory.name} on {manifest.dataset}",
         "subtitle": f"Run {manifest.run_id}, {mode_label(manifest)}.",
@@ -177,7 +178,7 @@ def run_data(run: FinishedRun, items: Sequence[PageItem], answers: Sequence[Sequ
         "label": manifest.memory.name,
         "results": results_on_page(run),
         "meanings": {entry.name: entry.meaning for entry in TABLE},
-        "notes": _notes(run),
+        "notes": [*run_notes(run), *errors, interval_note(run.results.users, manifest.noun)],
         "noun": manifest.noun,
         "red": RED,
         "place": "turn" if documents else "period",
@@ -220,12 +221,6 @@ def _changes(item: PageItem, name: str, period: int) -> int:
 def plain(record: Record) -> Any:
     """Return the record as JSON's own types."""
     return record.model_dump(mode="json")
-
-
-def _notes(run: FinishedRun) -> list[str]:
-    """Return the sentences that stand above all scores."""
-    errors = [f"Not evaluated to the end: {error.sentence}" for error in run.results.errors]
-    return [*run_notes(run), *errors, interval_note(run.results.users, run.manifest.noun)]
 
 
 def _facts(manifest: RunManifest) -> list[tuple[str, str]]:

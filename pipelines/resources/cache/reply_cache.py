@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from pydantic import TypeAdapter, ValidationError
 
 from assets.llm.async_calls import shield_call
-from assets.llm.ports import CallLabels, EndpointError, LanguageModel, ModelReply, ModelRequest
+from assets.llm.ports import EndpointError, LanguageModel, ModelReply, ModelRequest
 from assets.llm.structured_output import is_rubbish
 from assets.records.readable import is_readable_json
 from pipelines.resources.llm.limits.concurrency import AdaptiveLimit
@@ -158,7 +158,11 @@ class CachedModel:
             if stored is not None:
                 return stored
             if self._mode == "replay":
-                raise EndpointError(_missing_reply(request.labels))
+                prompt, stage, item = request.labels.prompt, request.labels.stage, request.labels.item_id
+                raise EndpointError(
+                    f"The reply cache has no reply to prompt {prompt!r} at stage {stage!r} for user {item!r}, and a replay "
+                    "asks no model; run once with the cache in use and a model endpoint to record it."
+                )
             if self._limit is None:
                 return await self._claim_and_ask(request, key=key)
             await self._limit.acquire(rank=request.labels.rank)
@@ -223,13 +227,6 @@ def is_refused_unread(reply: ModelReply) -> bool:
 def key_at(place: str, key: str) -> str:
     """Return the identity of a call: its request, and the place that serves the model."""
     return hashlib.sha256(f"{key}\n{place}".encode()).hexdigest() if place else key
-
-
-def _missing_reply(labels: CallLabels) -> str:
-    return (
-        f"The reply cache has no reply to prompt {labels.prompt!r} at stage {labels.stage!r} for user {labels.item_id!r}, "
-        "and a replay asks no model; run once with the cache in use and a model endpoint to record it."
-    )
 
 
 class SqlRecordCache:
