@@ -1,6 +1,7 @@
 """What the tests of this folder share: browsers, and one server of the Dagster UI with all that it talks to."""
 
 import os
+import socket
 from collections.abc import Generator
 from pathlib import Path
 
@@ -10,7 +11,6 @@ from playwright.sync_api import Browser
 from tests.browser.lab import Lab
 from tests.browser.pages import JOB, Visit, chromium, fill_in, launch, outcome, save_config, visit
 from tests.pipelines.llm.scripted_server import KEY, on_a_port
-from tests.support.commands import free_port
 from tests.support.hub_server.server import HubServer, serving
 from tests.support.hub_server.state import WRITER, FakeHub
 from tests.support.ui_server import UiServer, ui_server
@@ -42,9 +42,9 @@ def lab() -> Lab:
 @pytest.fixture(scope="session")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Generator[FakeHub]:
     """The Hub that the UI's runs publish to."""
-    port = free_port()
-    fake = FakeHub(tmp_path_factory.mktemp("hub"), port=port)
-    with serving(HubServer(fake), port):
+    listener = socket.create_server(("127.0.0.1", 0))
+    fake = FakeHub(tmp_path_factory.mktemp("hub"), port=listener.getsockname()[1])
+    with serving(HubServer(fake), listener):
         yield fake
 
 

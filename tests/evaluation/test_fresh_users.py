@@ -210,9 +210,9 @@ def test_after_a_kill_the_users_are_made_on_a_second_call_uses_the_same_and_aski
     assert {*scored.salts, salt_of_fresh(home)} == {scored.salts[0]}
 
 
-def refusal(released: Path, **changes: dict[str, str]) -> str:
+def refusal(demo_home: Path, **changes: dict[str, str]) -> str:
     """The sentence for a release whose manifest has these fields."""
-    home = Home(released)
+    home = Home(demo_home)
     users = fresh_users_of("demo", home=home)
     users = replace(users, manifest=users.manifest.model_copy(update=changes))
     with open_models(home) as models, pytest.raises(EvaluationError) as refused:
@@ -220,23 +220,25 @@ def refusal(released: Path, **changes: dict[str, str]) -> str:
     return str(refused.value)
 
 
-def test_other_prompts_and_models_than_those_that_wrote_the_release_are_refused(released: Path) -> None:
-    with own_surroundings(released):
+def test_other_prompts_and_models_than_those_that_wrote_the_release_are_refused(demo_home: Path) -> None:
+    with own_surroundings(demo_home):
         assert "with another prompt answers/draft than this version has" in refusal(
-            released, prompt_fingerprints={"answers/draft": "0" * 12}
+            demo_home, prompt_fingerprints={"answers/draft": "0" * 12}
         )
         older = f"{MODEL_FAMILY}-00000000"
-        assert f"{older} wrote it, and this version has {model_name()}" in refusal(released, models={"writer": older})
-        assert "gpt-4.1 wrote it, and there is no endpoint" in refusal(released, models={"writer": "gpt-4.1"})
+        assert f"{older} wrote it, and this version has {model_name()}" in refusal(demo_home, models={"writer": older})
+        assert "gpt-4.1 wrote it, and there is no endpoint" in refusal(demo_home, models={"writer": "gpt-4.1"})
 
 
-def test_what_is_no_release_of_users_has_no_fresh_ones(released: Path) -> None:
-    with own_surroundings(released), pytest.raises(EvaluationError, match="--fresh makes users by a release's recipe"):
-        fresh_users_of("nothing", home=Home(released))
+def test_what_is_no_release_of_users_has_no_fresh_ones(demo_home: Path) -> None:
+    with own_surroundings(demo_home), pytest.raises(EvaluationError, match="--fresh makes users by a release's recipe"):
+        fresh_users_of("nothing", home=Home(demo_home))
 
 
-def test_before_anything_is_paid_it_is_told_that_fewer_than_six_show_nothing(released: Path) -> None:
-    with own_surroundings(released), open_models(Home(released)) as models:
-        users, terms = fresh_users_of("demo", home=Home(released)), Terms(models.prices, 1, 1)
-        assert "Fewer than 6 users on a side will not show" in users.plan(5, terms=terms)
-        assert "will not show" not in users.plan(6, terms=terms)
+def test_before_anything_is_paid_it_is_told_that_fewer_than_six_show_nothing(demo_home: Path) -> None:
+    with own_surroundings(demo_home), open_models(Home(demo_home)) as models:
+        two, terms = fresh_users_of("demo", home=Home(demo_home)), Terms(models.prices, 1, 1)
+        six = replace(two, known=tuple(f"user-{number}" for number in range(6)))
+        for users, count in ((six, 5), (two, 6)):
+            assert "Fewer than 6 users on a side will not show" in users.plan(count, terms=terms)
+        assert "will not show" not in six.plan(6, terms=terms)

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pty
+import random
 import select
 import signal
 import socket
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import absl.logging
@@ -200,7 +201,9 @@ def _set_environment(wanted: dict[str, str]) -> None:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens at now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody has, of those that no system gives away: a connection of another test would have it by then."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

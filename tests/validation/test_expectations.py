@@ -9,6 +9,7 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +38,16 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
         watching[-1].append((event, str(arguments[0])))
 
 
-# A hook stays for the life of the process, so it listens only while something is watched.
-sys.addaudithook(_watch)
+@cache
+def _hear() -> None:
+    """Have Python tell what it does: from the first watching on, as a hook is called for the life of the process."""
+    sys.addaudithook(_watch)
 
 
 @contextmanager
 def watched() -> Generator[list[tuple[str, str]]]:
     """What is written or connected to meanwhile."""
+    _hear()
     watching.append([])
     try:
         yield watching[-1]

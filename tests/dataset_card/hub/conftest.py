@@ -15,8 +15,9 @@ import pytest
 if "huggingface_hub" in sys.modules:
     raise RuntimeError("Something imported huggingface_hub before its address was set; import it lazily there.")
 
-with socket.create_server(("127.0.0.1", 0)) as probe:
-    PORT: int = probe.getsockname()[1]
+# Nobody else can take the port, however late the first test of these comes.
+LISTENER = socket.create_server(("127.0.0.1", 0))
+PORT: int = LISTENER.getsockname()[1]
 URL = f"http://127.0.0.1:{PORT}"
 HF_HOME = tempfile.TemporaryDirectory(prefix="hf-home-")
 os.environ |= {"HF_ENDPOINT": URL, "HF_HOME": HF_HOME.name}
@@ -38,7 +39,7 @@ NUMBERS = itertools.count(1)
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[HubServer]:
     app = HubServer(FakeHub(tmp_path_factory.mktemp("hub"), port=PORT))
-    with serving(app, PORT):
+    with serving(app, LISTENER):
         yield app
 
 

@@ -116,11 +116,8 @@ async def _send(send: Send, reply: Reply, *, call: Call, fault: Fault | None) ->
 
 
 @contextmanager
-def serving(app: HubServer, port: int) -> Generator[None, None, None]:
-    """Serve on this port of 127.0.0.1, in a thread."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+def serving(app: HubServer, listener: socket.socket) -> Generator[None, None, None]:
+    """Serve whoever comes to this listener, in a thread."""
     config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
