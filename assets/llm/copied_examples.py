@@ -36,10 +36,10 @@ def _retold_sentence(text: str, prompt: RenderedPrompt) -> str:
 
     Words of this call's own data do not count.
     """
-    own = words_of(prompt.messages[-1].content)
+    own = set(words_of(prompt.messages[-1].content))
     written = list(map(_telling_words, SENTENCE.findall(text)))
     for sentence, words in _sentences_of(prompt.examples).items():
-        telling = words.difference(own)
+        telling = words - own
         fewest = max(RETOLD_WORDS, len(telling) * 0.6)
         if any(len(telling & others) >= fewest for others in written):
             return sentence

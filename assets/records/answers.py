@@ -3,6 +3,7 @@
 import ast
 import re
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Literal
 
 from dateutil import parser as dates
@@ -75,6 +76,7 @@ def _literal(text: str) -> str:
     return ast.unparse(tree) if literal else plain
 
 
+@lru_cache(maxsize=4096)  # one text is looked through for many dates
 def read_date(text: str, *, year: int | None = None) -> date | None:
     """The date that a text is, such as 2031-05-04 or 4 May 2031; None for anything else.
 
