@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
+from itertools import product
 from operator import itemgetter
 from pkgutil import resolve_name
 
@@ -76,13 +77,11 @@ def _weight_of(text: str, world: KnownWorld) -> Weight | None:
 
 def _rows(text: str) -> Iterator[ReadFact]:
     """Yield the facts of tables: a relation's phrase about its subject, the value, and the source. Lines may be joined."""
-    for world in known_worlds():
-        for row in ROW.finditer(text):
-            phrase, value, source = row.groups()
-            weight = _weight_of(source, world)
-            fact = _row_fact(phrase, value, world, weight=weight) if weight else None
-            if fact is not None:
-                yield fact
+    for world, (phrase, value, source) in product(known_worlds(), ROW.findall(text)):
+        weight = _weight_of(source, world)
+        fact = _row_fact(phrase, value, world, weight=weight) if weight else None
+        if fact is not None:
+            yield fact
 
 
 def _row_fact(phrase: str, value: str, world: KnownWorld, *, weight: Weight) -> ReadFact | None:
