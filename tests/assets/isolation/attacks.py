@@ -7,6 +7,7 @@ from assets.code_qa.execution.sandbox import CalledFunction, CallReport, run_cal
 from assets.code_qa.records.sources import CodeFile
 from assets.isolation.boundary import Kind
 from assets.recipe.code_qa import SandboxLimits
+from tests.support.processes import PROC, numbers_in
 
 LIMITS = SandboxLimits(seconds=1.0, memory_mb=64, lines=100_000)
 GOOD = "def good(x):\n    return [x, 'y']\n"
@@ -156,10 +157,10 @@ def attacking(attempt: str, way: str) -> str:
 def processes_of(folder: Path) -> list[str]:
     """Command lines of the processes that were started for packages below the folder."""
     found: list[str] = []
-    for entry in Path("/proc").glob("[0-9]*"):
+    for process in numbers_in(PROC):
         try:
-            words = (entry / "cmdline").read_bytes().decode(errors="replace")
-            inside = (entry / "cwd").readlink().is_relative_to(folder)
+            words = (PROC / f"{process}/cmdline").read_bytes().decode(errors="replace")
+            inside = (PROC / f"{process}/cwd").readlink().is_relative_to(folder)
         except OSError:
             continue
         if inside or str(folder) in words:

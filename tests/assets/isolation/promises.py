@@ -21,6 +21,8 @@ from pipelines.memories.failures import MemoryFailed
 from tests.assets.isolation.attacks import FILES, PROCESSES, SOCKETS, possible
 from tests.assets.isolation.attacks import NUMBERS as PACKAGE_NUMBERS
 from tests.assets.isolation.memories import Item
+from tests.support.processes import children
+from tests.support.waiting import LONG
 
 NUMBERS = {"x86_64": 0, "aarch64": 1}
 CALLS = {
@@ -433,7 +435,7 @@ def ends_with_its_item(stage: Stage) -> list[str]:
             item.answer(attempt)
             started = [process for process in descendants(os.getpid()) if process not in others]
             assert started, "an item has a process"
-        end = time.monotonic() + 5
+        end = time.monotonic() + LONG
         while (alive := [one for one in started if was_started(one)]) and time.monotonic() < end:
             time.sleep(0.05)
         if alive:
@@ -448,9 +450,7 @@ def descendants(process: int) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     due = [process]
     for number in due:
-        for entry in Path(f"/proc/{number}/task").glob("*/children"):
-            with suppress(OSError):  # a thread or a process that ended meanwhile
-                due += map(int, entry.read_text(encoding="ascii").split())
+        due += children(number)
     for number in due[1:]:
         with suppress(OSError):
             found.append((number, start_of(number)))

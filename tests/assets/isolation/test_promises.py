@@ -188,4 +188,4 @@ def test_what_a_memory_has_started_ends_with_a_runner_that_is_killed(stage: Stag
         started = descendants(runner.pid)
         runner.kill()
     assert len(started) > 2
-    wait_until(lambda: not any(map(was_started, started)), seconds=20)
+    wait_until(lambda: not any(map(was_started, started)))
