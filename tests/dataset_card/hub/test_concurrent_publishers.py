@@ -13,6 +13,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from dataset_card.errors import HubError, PublishRefused
@@ -25,7 +26,7 @@ from tests.support.hub_server.faults import Fault
 from tests.support.hub_server.publisher_process import publish_in_child
 from tests.support.hub_server.releases import a_release, assert_holds, commits, held_files, published, tags
 from tests.support.hub_server.state import FakeHub
-from tests.support.waiting import LONG
+from tests.support.waiting import LONG, wait_until
 
 WRITES = ("create", "validate-yaml", "preupload", "batch", "put", "verify", "commit", "tag", "settings")
 
@@ -43,6 +44,7 @@ class Relay:
     """A publisher in a process of its own, which tests kill, and the one here who takes over its repository and records."""
 
     hub: Hub
+    fake: FakeHub
     repo: str
     place: Path
     processes: ForkServerContext
@@ -50,13 +52,19 @@ class Relay:
     def first(self, release: Release) -> ForkServerProcess:
         return self.processes.Process(target=publish_in_child, args=(str(release.folder), self.repo, str(self.place)))
 
+    def wait_for(self, child: ForkServerProcess) -> None:
+        """Wait until the child has ended, and the Hub with what the child had asked of it."""
+        child.join(3 * LONG)
+        httpx2.get(self.fake.url, timeout=LONG)  # it is read after all that was sent before
+        wait_until(lambda: not self.fake.under_way)
+
     def second(self, release: Release, **order: Any) -> Published:
         return published(self.hub, release, repo=self.repo, registry=TagRegistry(self.place / "releases.json"), **order)
 
 
 @pytest.fixture
-def relay(hub: Hub, repo: str, tmp_path: Path, processes: ForkServerContext) -> Relay:
-    return Relay(hub, repo, tmp_path, processes)
+def relay(hub: Hub, fake: FakeHub, repo: str, tmp_path: Path, processes: ForkServerContext) -> Relay:
+    return Relay(hub, fake, repo, tmp_path, processes)
 
 
 EVERY = [(route, moment) for route in WRITES for moment in ("before", "after")]
@@ -71,7 +79,7 @@ def test_a_publisher_killed_at_any_step_leaves_nothing_half_done(
     kill = lambda: os.kill(child.pid or 0, signal.SIGKILL)  # noqa: E731
     fake.faults.add(Fault(route, "before" if moment == "before" else "after", act=kill))
     child.start()
-    child.join(3 * LONG)
+    relay.wait_for(child)
     assert child.exitcode == -signal.SIGKILL
     if repo in fake.repos:
         assert len(held_files(fake, repo)) == 1 or assert_holds(fake, repo, release, revision="main") is None
@@ -95,7 +103,7 @@ def test_a_publisher_killed_at_any_moment_leaves_the_old_or_the_new_release(
     while child.is_alive() and len(fake.asked) < deadly:
         time.sleep(0.0005)
     child.kill()
-    child.join(3 * LONG)
+    relay.wait_for(child)
     is_new = held_files(fake, repo) != at_first
     assert_holds(fake, repo, new if is_new else old, revision="main")
     assert "demo-v1.0.0" not in tags(fake, repo) or assert_holds(fake, repo, new) is None

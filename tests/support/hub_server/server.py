@@ -51,7 +51,15 @@ class HubServer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return None
+            return
+        hub = self.hub
+        hub.under_way += 1
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            hub.under_way -= 1
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         call = await _call(scope, receive)
         fault = self.hub.faults.take(call.route)
         if fault is not None and fault.kind == "before":

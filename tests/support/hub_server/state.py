@@ -60,13 +60,14 @@ class Repository:
 
 
 class FakeHub:
-    """The state of one Hub. `asked` are the routes in the order of their requests."""
+    """The state of one Hub. `asked`: the routes in the order of their requests. `under_way`: requests begun and not ended."""
 
     def __init__(self, folder: Path, *, port: int) -> None:
         self.folder, self.port = folder, port
         self.faults = Faults()
         self.repos: dict[str, Repository] = {}
         self.asked: list[str] = []
+        self.under_way = 0
         self.bodies: list[bytes] = []
         (folder / "store").mkdir(parents=True)
 
