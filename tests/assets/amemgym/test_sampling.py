@@ -152,11 +152,12 @@ def test_sql_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("value", ["repeat('x', 1000000000)", "repeat(uuid, 2000000)"], ids=["one", "many"])
 def test_large_values_made_inside_the_sql_take_little_memory(tmp_path: Path, value: str) -> None:
     query = f"SELECT uuid FROM pool WHERE length({value}) > 3"
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before, of_others = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     with pytest.raises(RecipeError, match=r"pool\.query needs more memory than it may have"):
         drawn(jsonl(tmp_path / "p.jsonl"), count=1, pool={"strategy": "sql", "query": query})
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_200_000
+    # The most of all processes that have ended, also of earlier tests.
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(of_others, 1_200_000)
 
 
 @OWN_SQL
