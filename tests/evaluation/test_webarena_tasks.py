@@ -14,6 +14,7 @@ from pipelines.agents.browser_page import NoBrowser, chromium_path
 from pipelines.agents.webarena_world import MOST_STATE, ApplicationServer, Verifier
 from pipelines.errors import EvaluationError
 from pipelines.evaluation.acted.webarena import WebTask, read_webarena_tasks
+from tests.support.waiting import LONG
 from tests.support.web_application import verifier_of, write_application
 
 TASK = {"id": "one", "instruction": "Water it.", "verify": "checks/Fern.py"}
@@ -129,7 +130,7 @@ def server(tmp_path: Path) -> Generator[ApplicationServer]:
 def asked(server: ApplicationServer, path: str, body: bytes | None = None) -> int:
     request = urllib.request.Request(server.origin + path, data=body, method="GET" if body is None else "PUT")
     try:
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=LONG) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -160,11 +161,11 @@ def test_the_state_is_what_a_page_put_last_and_json(server: ApplicationServer) -
 
 
 def test_a_state_that_is_too_large_is_refused(server: ApplicationServer) -> None:
-    with urllib.request.urlopen(server.origin, timeout=5):
+    with urllib.request.urlopen(server.origin, timeout=LONG):
         pass
     request = urllib.request.Request(
         server.origin + "/api/state", method="PUT", headers={"Content-Length": str(MOST_STATE + 1)}
     )
     with pytest.raises(urllib.error.HTTPError, match="413"):
-        urllib.request.urlopen(request, timeout=5)
+        urllib.request.urlopen(request, timeout=LONG)
     assert server.state == ""

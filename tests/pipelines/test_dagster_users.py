@@ -17,7 +17,7 @@ from tests.support.ui_server import ui_server
 
 SMALL = {"num_users": 1, "num_questions": 2, "num_periods": 1}
 TIGHT = {"num_questions": 3, "num_periods": 2, "budget": {"max_tokens": 15_000}}
-WAIT_SECONDS = 480.0
+WAIT_SECONDS = 780.0  # pytest ends a test after 900
 LAUNCH_BACKFILL = """
 mutation ($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) { __typename
   ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""

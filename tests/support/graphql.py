@@ -5,13 +5,15 @@ from typing import Any
 
 import httpx2
 
+from tests.support.waiting import LONG
+
 
 class GraphQL:
     """Brings the token of the server's start, as a browser does. `url` has no slash at its end."""
 
     def __init__(self, url: str) -> None:
         self._url = f"{url}/graphql"
-        self._client = httpx2.Client(timeout=60)
+        self._client = httpx2.Client(timeout=5 * LONG)
 
     def ask(self, query: str, *, key: str, **variables: Any) -> dict[str, Any]:
         """Return the value of the query's only field, which has the key."""

@@ -15,6 +15,7 @@ from pipelines.agents.episode import WINDOW_TOKENS, in_sight, run_episode
 from pipelines.evaluation.acted.agent import named_speaker
 from prompts.template import Message
 from tests.support.coroutines import run
+from tests.support.waiting import LONG
 
 FINISH = json.dumps({"action": "finish"})
 
@@ -189,7 +190,7 @@ def test_other_episodes_go_on_while_a_tool_blocks() -> None:
 
     class SlowRoom(Room):
         def call(self, tool: str, arguments: Mapping[str, str]) -> str:
-            waited.append(other_went_on.wait(timeout=5))
+            waited.append(other_went_on.wait(LONG))
             return super().call(tool, arguments)
 
     class OtherRoom(Room):

@@ -16,6 +16,7 @@ from tests.pipelines.llm.scripted_server import KEY as API_KEY
 from tests.pipelines.llm.scripted_server import on_a_port
 from tests.support.simulated_provider.fault_profile import FaultProfile
 from tests.support.simulated_provider.provider import Provider
+from tests.support.waiting import LONG
 
 
 def test_lines_are_split_by_number_and_by_size() -> None:
@@ -45,7 +46,7 @@ def test_a_request_is_a_line_of_the_batch_contract() -> None:
 
 def test_the_simulated_batches_keep_the_contract() -> None:
     with on_a_port(Provider(embedded_app(api_key=API_KEY), FaultProfile(batch_delay=30))) as url:
-        assert httpx2.get(f"{url}/batches").status_code == 401
+        assert httpx2.get(f"{url}/batches", timeout=LONG).status_code == 401
         client = openai.OpenAI(base_url=url, api_key=API_KEY, max_retries=0)
         bad = client.files.create(file=("batch.jsonl", b"{}\n"), purpose="batch")
         failed = client.batches.create(input_file_id=bad.id, endpoint=URL, completion_window="24h")

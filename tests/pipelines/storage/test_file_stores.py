@@ -26,6 +26,7 @@ from tests.pipelines.storage.file_store_contract import (
     ReleaseStoreContract,
 )
 from tests.support.releases import content
+from tests.support.waiting import LONG
 
 VARIANT = content().recipe.variant
 
@@ -167,7 +168,7 @@ class DownloadingTogether(ObjectStore):
     def download(self, wanted: Mapping[str, Path]) -> None:
         with self.turn:
             super().download(wanted)
-        self.both.wait(30)
+        self.both.wait(LONG)
 
 
 def test_two_that_download_a_release_at_once_have_one_whole_copy(remote: Home, url: str, notes: Path, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from pipelines.home import Home, prepare_dagster_home
 from pipelines.ui.request_guard import HOSTS, RequestGuard
 from tests.support.commands import amemgym, finish
 from tests.support.ui_server import ROOT, UiServer, ui_server
+from tests.support.waiting import LONG
 
 FOREIGN = "https://elsewhere.example"
 LAUNCH = """
@@ -50,7 +51,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[UiServer]:
 @pytest.fixture
 def page(server: UiServer) -> Generator[httpx2.Client]:
     """Somebody with a page of the server open, and so with its cookie."""
-    with httpx2.Client(base_url=server.url, timeout=60) as client:
+    with httpx2.Client(base_url=server.url, timeout=LONG) as client:
         client.get("/")
         yield client
 
@@ -69,7 +70,7 @@ def sentence(answer: httpx2.Response, status: int) -> str:
 
 def handshake(server: UiServer, **headers: str) -> int:
     """The status with which a websocket is answered: 101 opens it."""
-    connection = HTTPConnection(urlsplit(server.url).netloc, timeout=60)
+    connection = HTTPConnection(urlsplit(server.url).netloc, timeout=LONG)
     try:
         connection.request("GET", "/graphql", headers={**UPGRADE, **headers})
         return connection.getresponse().status
@@ -169,7 +170,7 @@ def test_a_change_without_this_starts_token_is_refused_and_the_refusal_brings_it
     cookie: str, reason: str, page: httpx2.Client, server: UiServer
 ) -> None:
     before = launched(page)
-    with httpx2.Client(base_url=server.url, timeout=60) as script:
+    with httpx2.Client(base_url=server.url, timeout=LONG) as script:
         stale = {"cookie": cookie.format(port=urlsplit(server.url).port)}
         assert reason in sentence(script.post("/graphql", json={"query": LAUNCH}, headers=stale), 403)
         assert launched(page) == before
@@ -177,9 +178,9 @@ def test_a_change_without_this_starts_token_is_refused_and_the_refusal_brings_it
 
 
 def test_the_cookie_is_no_scripts_and_no_other_sites(server: UiServer) -> None:
-    given = httpx2.get(f"{server.url}/pages/").headers["set-cookie"]
+    given = httpx2.get(f"{server.url}/pages/", timeout=LONG).headers["set-cookie"]
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(given.split("; "))
-    refused = httpx2.post(f"{server.url}/graphql", json={"query": LAUNCH}, headers={"origin": FOREIGN})
+    refused = httpx2.post(f"{server.url}/graphql", json={"query": LAUNCH}, headers={"origin": FOREIGN}, timeout=LONG)
     assert "set-cookie" not in refused.headers
 
 
@@ -283,11 +284,12 @@ def test_the_embedded_models_server_answers_scripts_and_no_page_of_another_origi
         address = next(word for word in process.stdout.readline().split() if word.startswith("http://"))
         asked = {"model": "amemgym-embedded", "messages": [{"role": "user", "content": "How do I run better?"}]}
         ask = f"{address}/chat/completions"
-        with httpx2.Client(transport=httpx2.HTTPTransport(retries=8)) as script:  # it prints before it listens
+        listening = httpx2.HTTPTransport(retries=8)  # it prints before it listens
+        with httpx2.Client(transport=listening, timeout=LONG) as script:
             assert script.post(ask, json=asked).status_code == 200
-        sentence(httpx2.post(ask, json=asked, headers={"host": "elsewhere.example"}), 421)
-        sentence(httpx2.post(ask, json=asked, headers={"origin": FOREIGN}), 403)
-        sentence(httpx2.post(ask, content=json.dumps(asked), headers={"content-type": "text/plain"}), 400)
+            sentence(script.post(ask, json=asked, headers={"host": "elsewhere.example"}), 421)
+            sentence(script.post(ask, json=asked, headers={"origin": FOREIGN}), 403)
+            sentence(script.post(ask, content=json.dumps(asked), headers={"content-type": "text/plain"}), 400)
     finally:
         process.kill()
         process.communicate()
