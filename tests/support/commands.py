@@ -106,7 +106,7 @@ def run_in_turn(
         stderr=errors,
         text=True,
         check=False,
-        timeout=10 * LONG,
+        timeout=14 * LONG,
     )
     assert done.returncode == 0, done.stderr
     ended = [part.rpartition(END) for part in done.stdout.split(STATUS_END)[:-1]]
