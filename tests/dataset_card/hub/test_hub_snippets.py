@@ -12,6 +12,7 @@ from dataset_card.hub.port import Hub
 from tests.support.commands import clean_environment, run_in_turn
 from tests.support.hub_server.releases import a_release, held_files, published
 from tests.support.hub_server.state import FakeHub
+from tests.support.waiting import LONG
 
 PROJECT = Path(__file__).parents[3]
 SHOW = "print(len(episodes), len(questions), sorted(questions['question_id'])[0])"
@@ -32,7 +33,9 @@ def card(fake: FakeHub, hub: Hub, repo: str) -> str:
 
 def surroundings(folder: Path) -> dict[str, str]:
     """The environment of somebody who has nothing but the package, in an empty folder."""
-    return clean_environment(folder, PYTHONPATH=str(PROJECT), HF_HOME=str(folder / "hf"), HF_ENDPOINT=os.environ["HF_ENDPOINT"])
+    patience = dict.fromkeys(("HF_HUB_ETAG_TIMEOUT", "HF_HUB_DOWNLOAD_TIMEOUT"), f"{LONG:.0f}")
+    places = {"PYTHONPATH": str(PROJECT), "HF_HOME": str(folder / "hf"), "HF_ENDPOINT": os.environ["HF_ENDPOINT"]}
+    return clean_environment(folder, **places, **patience)
 
 
 def test_python_snippets_run_one_after_another(card: str, repo: str, tmp_path: Path) -> None:
