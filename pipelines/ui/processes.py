@@ -28,20 +28,21 @@ def run_until_ended(listening: socket.socket, environment: Mapping[str, str], *,
     `host`: the address that the user asked for. The server holds the other end of a pipe to this process. It ends when the
     pipe closes, with everything that it started, so even a kill of this process leaves nothing running.
     """
-    with _told_to_end() as ended:
-        server = subprocess.Popen(  # noqa: S603 (a fixed command)
-            [sys.executable, "-m", "pipelines.ui.server", str(listening.fileno()), host],
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=[listening.fileno()],
-            start_new_session=True,
-        )
-        printing = threading.Thread(target=_print_until, args=(ended, server), daemon=True)
-        printing.start()
+    with _told_to_end() as ended, contextlib.ExitStack() as started:
         try:
+            server = subprocess.Popen(  # noqa: S603 (a fixed command)
+                [sys.executable, "-m", "pipelines.ui.server", str(listening.fileno()), host],
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=[listening.fileno()],
+                start_new_session=True,
+            )
+            printing = threading.Thread(target=_print_until, args=(ended, server), daemon=True)
+            printing.start()
+            started.callback(_end, server, printing)
             status = server.wait()
             printing.join(1)
             return status
@@ -49,8 +50,6 @@ def run_until_ended(listening: socket.socket, environment: Mapping[str, str], *,
             with contextlib.suppress(OSError):  # the terminal may be closed
                 print("Dagster is ending.", flush=True)
             return 0
-        finally:
-            _end(server, printing)
 
 
 @contextlib.contextmanager

@@ -29,6 +29,19 @@ sys.argv.append("probe")
 main()
 """
 
+STARTING = """
+import os, signal, socket, sys
+from pipelines.ui.processes import run_until_ended
+
+def press_ctrl_c(event, arguments):
+    if event == "subprocess.Popen":
+        os.kill(os.getpid(), signal.SIGINT)
+
+sys.addaudithook(press_ctrl_c)
+with socket.create_server(("127.0.0.1", 0)) as listening:
+    sys.exit(run_until_ended(listening, os.environ, host="127.0.0.1"))
+"""
+
 
 @pytest.mark.parametrize("module", ["pipelines.cli.main", "pydantic", "dagster"])
 def test_ctrl_c_during_the_first_imports_is_one_sentence(tmp_path: Path, module: str) -> None:
@@ -64,6 +77,13 @@ def test_ctrl_c_while_dagster_loads_prints_none_of_its_tracebacks(tmp_path: Path
     assert "Traceback" not in output
     assert output.rstrip().endswith("Dagster is ending.")
     assert status == 0
+
+
+def test_ctrl_c_while_dagsters_process_is_started_ends_like_any_other(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STARTING], capture_output=True, text=True, check=False, env=clean_environment(tmp_path)
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Dagster is ending.\n", "")
 
 
 def test_a_page_that_dagster_cannot_serve_ends_with_one_sentence(tmp_path: Path) -> None:
