@@ -13,7 +13,7 @@ from assets.engine.stage import Stage
 from assets.records.base import ItemRecord
 from assets.reporting.asset_description import Row, markdown_table
 from assets.reporting.plurals import counted, is_or_are
-from validation.finished_items import ITEMS_AT_ONCE, records_of
+from validation.finished_items import ITEMS_AT_ONCE, records_of, records_of_item
 from validation.report.checks import report_checks
 from validation.report.validation import Validation
 from validation.rules import RecordsByStage, Rule, RuleOutcome, RuleRun
@@ -71,7 +71,7 @@ def stage_checks(stage: Stage[Any], validation: Validation) -> dg.AssetChecksDef
                 rows: dict[int, ItemRecord] = snapshots.read(own, stage.name, record=stage.record, positions=positions)
                 read_records: RecordsByStage = {other.name: records_of(other, refs, run_context, positions) for other in others}
                 for row in rows.values():
-                    run.add(row, others=read_records)
+                    run.add(row, others=records_of_item(row.item_id, read_records))
         outcomes = {outcome.rule.name: outcome for outcome in run.outcomes()}
         for name, together in rules_by_check.items():
             found = [outcomes[rule.name] for rule in together]

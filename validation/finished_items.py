@@ -1,4 +1,4 @@
-"""Finished items of a variant, read back from the snapshots of its work units in portions."""
+"""Finished items of a variant, read back from the snapshots of its work units."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from assets.engine.ports import RunContext, SnapshotRef, portions, snapshot_rows
 from assets.engine.stage import Stage
 from assets.recipe.recipe import Recipe
 from assets.records.base import Failure, ItemRecord
-from validation.rules import RecordsByStage
+from validation.rules import RecordsByStage, RecordsOfItem
 
 # Bounds the memory of a report or a check, however large the set is.
 ITEMS_AT_ONCE = 200
@@ -25,12 +25,8 @@ def records_of(
     return {record.item_id: record for record in rows.values()}
 
 
-def only_items(records: RecordsByStage, items: Collection[str]) -> RecordsByStage:
-    """Return the records of these items alone, of each stage in the order of the items."""
-    portion: dict[str, dict[str, ItemRecord]] = {}
-    for stage, rows in records.items():
-        portion[stage] = {item: rows[item] for item in items if item in rows}
-    return portion
+def records_of_item(item: str, records: RecordsByStage) -> RecordsOfItem:
+    return {stage: rows[item] for stage, rows in records.items() if item in rows}
 
 
 class ReportedItems(Protocol):
@@ -41,9 +37,6 @@ class ReportedItems(Protocol):
 
     @property
     def recipe(self) -> Recipe: ...
-
-    @property
-    def items_at_once(self) -> int: ...
 
     @property
     def count(self) -> int: ...
@@ -63,7 +56,7 @@ class ReportedItems(Protocol):
 
     def failures(self) -> Iterator[Failure]: ...
 
-    def portions(self) -> Iterator[RecordsByStage]: ...
+    def items(self) -> Iterator[RecordsOfItem]: ...
 
 
 @dataclass(frozen=True)
@@ -102,8 +95,8 @@ class FinishedItems:
         for _, ref in sorted(self._final_refs.items()):
             yield from self.run_context.snapshots.failures(ref)
 
-    def portions(self) -> Iterator[RecordsByStage]:
-        """Yield the records of some items by stage and item; stages in their order, items by unit and position."""
+    def items(self) -> Iterator[RecordsOfItem]:
+        """Yield each item's records; stages in their order, items by unit and position."""
         for unit, ref in sorted(self._final_refs.items()):
             own = {name: units[unit] for name, units in self.refs.items()}
             for positions in portions(ref, snapshots=self.run_context.snapshots, at_once=self.items_at_once):
@@ -111,4 +104,5 @@ class FinishedItems:
                 for stage in self.benchmark.stages:
                     if stage.name in own:
                         records[stage.name] = records_of(stage, own, self.run_context, positions)
-                yield only_items(records, records[self.benchmark.final.name])
+                for item in records[self.benchmark.final.name]:
+                    yield records_of_item(item, records)

@@ -42,14 +42,13 @@ class Rule:
     of_votes: bool = False
     check: str = ""
 
-    def violations(self, record: ItemRecord, *, recipe: Recipe, others: RecordsByStage) -> list[Violation]:
+    def violations(self, record: ItemRecord, *, recipe: Recipe, others: RecordsOfItem) -> list[Violation]:
         """Return what contradicts the rule. An item without a record of a stage that the rule reads contradicts it too."""
         read: list[ItemRecord] = []
         for stage in self.reads:
-            other = others[stage].get(record.item_id)
-            if other is None:
+            if stage not in others:
                 return [Violation(record.item_id, f"has no record of {stage}")]
-            read.append(other)
+            read.append(others[stage])
         try:
             return [Violation(record.item_id, message) for message in self.find(record, *read, recipe)]
         except LookupError as error:
@@ -115,7 +114,7 @@ class RuleRun:
             accumulator = rule.find() if isinstance(rule, SetRule) else None
             self._outcomes.append(RuleOutcome(rule, accumulator=accumulator))
 
-    def add(self, record: ItemRecord, *, others: RecordsByStage) -> None:
+    def add(self, record: ItemRecord, *, others: RecordsOfItem) -> None:
         """Apply every rule to an item. `others`: among more, its records of the stages that the rules read."""
         for outcome in self._outcomes:
             outcome.items += 1

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from assets.recipe.recipe import Recipe
 from assets.records.base import ItemRecord
+from validation.finished_items import records_of_item
 from validation.rules import RecordsByStage, Rule, RuleOutcome, RuleRun
 
 
@@ -13,5 +14,5 @@ def apply_rules(
     """Return the outcome of every rule over all of a few records. `others`: the records of the stages that the rules read."""
     run = RuleRun(rules, recipe=recipe)
     for record in records:
-        run.add(record, others=others or {})
+        run.add(record, others=records_of_item(record.item_id, others or {}))
     return run.outcomes()

@@ -86,8 +86,9 @@ def test_a_replacement_who_joined_late_is_reported_like_any_other(tmp_path: Path
     finished = FinishedItems(shop, RECIPE, refs, AMEMGYM, items_at_once=1)
     users = [persona(number).user_id for number in (1, 2)]
     assert [failure.item_id for failure in finished.failures()] == [persona(0).user_id]
-    found = [stage for portion in finished.portions() for stage in portion.values()]
-    assert [user for stage in found for user in stage] == [user for user in users for _ in STAGES]
+    found = [{record.item_id for record in records.values()} for records in finished.items()]
+    assert found == [{user} for user in users]
+    assert [list(records) for records in finished.items()] == [[stage.name for stage in STAGES]] * len(users)
     report, _ = run(report_on(finished, AMEMGYM_VALIDATION, project=tmp_path / "gx"))
     assert {line.users for line in report.rules} == {2}
     assert report.replaced == {"audits: refused": 1}

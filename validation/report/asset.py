@@ -22,7 +22,7 @@ from assets.reporting.plurals import counted
 from assets.reporting.verdict import verdict_on
 from validation.expectations.project import DATA_DOCS, SuiteError, project_folder
 from validation.expectations.validate import ExpectationRun
-from validation.finished_items import FinishedItems, ReportedItems
+from validation.finished_items import ITEMS_AT_ONCE, FinishedItems, ReportedItems
 from validation.report.builder import SharedLines
 from validation.report.page import write_page
 from validation.report.validation import Validation
@@ -116,15 +116,13 @@ async def report_on(
         if stage in finished.stages:
             rules[stage] = RuleRun(_rules(finished, validation, stage), recipe=recipe, validated=finished.validated)
     columns = ExpectationRun(benchmark, validation.expectations, recipe, project=project, failed=failed)
-    for number, portion in enumerate(finished.portions()):
-        first = number * finished.items_at_once
-        on_step(f"from {benchmark.noun} {first + 1} of {finished.count}: rules, columns, figures")
-        for item in portion[benchmark.final.name]:
-            records = {stage: rows[item] for stage, rows in portion.items() if item in rows}
-            for stage, record in records.items():
-                rules[stage].add(record, others=portion)
-            builder.add(records)
-            columns.add(records)
+    for number, records in enumerate(finished.items()):
+        if number % ITEMS_AT_ONCE == 0:
+            on_step(f"from {benchmark.noun} {number + 1} of {finished.count}: rules, columns, figures")
+        for stage, record in records.items():
+            rules[stage].add(record, others=records)
+        builder.add(records)
+        columns.add(records)
     on_step("computing figures over the whole set")
     rule_lines: list[RuleLine] = []
     for stage, run in rules.items():

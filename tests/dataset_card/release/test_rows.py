@@ -37,14 +37,13 @@ def test_portions_hold_what_the_report_sees(tmp_path: Path, script: Script, port
     made_from = provenance(RECIPE, {name: units[RECIPE.variant] for name, units in refs.items()})
     rows = FinishedRows(AMEMGYM, shop.snapshots, made_from, items_at_a_time=portion)
     finished = FinishedItems(shop, RECIPE, refs, AMEMGYM)
-    users: list[str] = []
     episodes: list[ItemRecord] = []
     votes: list[tuple[str, GateRecord]] = []
-    for whole in finished.portions():
-        users += whole["episodes"]
-        episodes += whole["episodes"].values()
-        votes += [(user, vote) for user in whole["episodes"] for records in whole.values() for vote in votes_of(records[user])]
-    assert users == [persona(number).user_id for number in ((1, 2) if script else (0, 1))]
+    for records in finished.items():
+        episodes.append(records["episodes"])
+        for record in records.values():
+            votes += [(record.item_id, vote) for vote in votes_of(record)]
+    assert [episode.item_id for episode in episodes] == [persona(number).user_id for number in ((1, 2) if script else (0, 1))]
     assert list(rows.items()) == episodes
     assert list(rows.failures()) == list(finished.failures())
     assert [(user, vote) for user, seen in rows.gate_records() for vote in seen] == votes

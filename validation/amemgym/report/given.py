@@ -31,10 +31,10 @@ from assets.recipe.amemgym import AMemGymRecipe
 from assets.records.base import Failure, ItemFailed, ItemRecord
 from validation.amemgym.report.diversity import shared_name
 from validation.amemgym.report.gates import GateErrors, unfit_judges
-from validation.finished_items import ITEMS_AT_ONCE, only_items
+from validation.finished_items import records_of_item
 from validation.report.asset import report_on
 from validation.report.validation import Validation
-from validation.rules import RecordsByStage
+from validation.rules import RecordsByStage, RecordsOfItem
 
 UNIT = "quality"
 # The stages whose gates read texts of anybody; a data set without our kind of events has none to stand against it.
@@ -50,7 +50,6 @@ class GivenUsers:
     records: RecordsByStage
     voted_stages: Collection[str] = ()
     validated: bool = False
-    items_at_once: int = ITEMS_AT_ONCE
 
     @property
     def count(self) -> int:
@@ -63,10 +62,9 @@ class GivenUsers:
     def failures(self) -> Iterator[Failure]:
         return iter(())
 
-    def portions(self) -> Iterator[RecordsByStage]:
-        everybody = list(self.records["episodes"])
-        for start in range(0, len(everybody), self.items_at_once):
-            yield only_items(self.records, everybody[start : start + self.items_at_once])
+    def items(self) -> Iterator[RecordsOfItem]:
+        for user in self.records["episodes"]:
+            yield records_of_item(user, self.records)
 
 
 @dataclass(frozen=True)
