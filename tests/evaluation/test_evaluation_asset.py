@@ -1,6 +1,7 @@
 """The asset `evaluation` on a small release: its runs, what it shows of them, and problems in one sentence."""
 
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ def home(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return tmp_path
 
 
+@cache
+def instance() -> dg.DagsterInstance:
+    """One for all tests, which look at their own run's results: its tables take longer to make than most runs."""
+    return dg.DagsterInstance.ephemeral()  # pyright: ignore[reportUnknownMemberType]
+
+
 def materialized(
     variant: str = "demo", *, benchmark: Benchmark = AMEMGYM, tags: dict[str, str] | None = None, **config: Any
 ) -> dg.ExecuteInProcessResult:
@@ -49,7 +56,7 @@ def materialized(
         [evaluation_asset(benchmark), evaluation_check(benchmark)],
         partition_key=variant,
         run_config={"ops": {benchmark.op("evaluation"): {"config": config}}},
-        instance=dg.DagsterInstance.ephemeral(),  # pyright: ignore[reportUnknownMemberType]
+        instance=instance(),
         raise_on_error=False,
         tags=tags,
     )

@@ -72,7 +72,7 @@ def test_a_clean_set_is_reported_in_full(clean: tuple[RunContext, Refs], tmp_pat
 
 def test_rules_and_rates_look_at_each_text_once(clean: tuple[RunContext, Refs], tmp_path: Path) -> None:
     shop, refs = clean
-    with Profile() as profile:
+    with Profile(subcalls=False, builtins=False) as profile:
         report, _ = run(reported(shop, refs, tmp_path))
     (looks,) = [entry.callcount for entry in profile.getstats() if entry.code is contact_data.__code__]
     finished_texts = sum(line.texts for line in report.texts if line.check == CONTACT.name)

@@ -168,7 +168,7 @@ def expectation_id(table: str, number: int | None = None) -> str:
 
 
 def _configuration(suites: Suites, folder: str | None) -> dict[str, Any]:
-    shared = yaml.safe_load((PROJECT / CONFIGURATION).read_text(encoding="utf-8"))
+    shared = yaml.load((PROJECT / CONFIGURATION).read_bytes(), Loader=yaml.CSafeLoader)
     source: dict[str, Any] = {"type": "pandas"}
     if folder is not None:
         source = {"type": "pandas_filesystem", "base_directory": folder}

@@ -97,18 +97,26 @@ def order_of(model: ScriptedModel) -> Sequence[str]:
     return [request.labels.prompt for request in model.requests]
 
 
+LONG_LIVES: dict[str, Any] = {"num_periods": 3, "num_choices_per_state": 3, "balanced_options": 9}
+
+
+@pytest.fixture(scope="module")
+def made_alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, SnapshotRef]:
+    """Two users of three periods, of whom each stage is made before the next begins."""
+    refs, _ = whole_run(tmp_path_factory.mktemp("alone"), SlottedModel(), *CHAIN, ahead=False, **LONG_LIVES)
+    return refs
+
+
 @pytest.mark.parametrize(
     ("first", "meanwhile"),
     [(EVENT, UPDATE), ("session_queries/initial", UPDATE), ("answers/draft", UPDATE), (MESSAGES, EVENT)],
 )
 def test_a_stage_asks_beside_those_whose_drafts_it_begins_with_and_asks_nothing_twice(
-    tmp_path: Path, first: str, meanwhile: str
+    made_alone: dict[str, SnapshotRef], tmp_path: Path, first: str, meanwhile: str
 ) -> None:
-    recipe: dict[str, Any] = {"num_periods": 3, "num_choices_per_state": 3, "balanced_options": 9}
-    alone, _ = whole_run(tmp_path / "alone", SlottedModel(), *CHAIN, ahead=False, **recipe)
     model = SlottedModel()
-    refs, _ = whole_run(tmp_path / "ahead", model, *CHAIN, **recipe)
-    assert refs == alone
+    refs, _ = whole_run(tmp_path, model, *CHAIN, **LONG_LIVES)
+    assert refs == made_alone
     assert sum(ref.usage.calls for ref in refs.values()) == len(model.requests)
     order = order_of(model)
     assert order.index(first) < len(order) - 1 - order[::-1].index(meanwhile)
