@@ -32,6 +32,7 @@ from prompts.catalogue import load_prompt
 
 # A call writes few questions, each call about its own areas of life: several write at once, and nobody waits for a long reply.
 QUESTIONS_PER_CALL = 5
+MOST_CALLS = 4  # so that each has two areas to choose from
 AREAS = (
     "work and duties",
     "the home and the household",
@@ -64,7 +65,7 @@ async def draft_questions(profile: UserProfile, *, recipe: AMemGymRecipe, model:
 
 
 def _draft_calls(recipe: AMemGymRecipe) -> int:
-    return min(ceil(recipe.num_questions / QUESTIONS_PER_CALL), len(AREAS))
+    return min(ceil(recipe.num_questions / QUESTIONS_PER_CALL), MOST_CALLS)
 
 
 async def _draft(

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from assets.engine.benchmark import Benchmark
 from assets.recipe.recipe import Recipe
 from pipelines.errors import Problem
-from pipelines.planning.usage import ItemUsage, Line, PromptUsage, calls_by_line, expected_usage
+from pipelines.planning.usage import ItemUsage, Line, PromptUsage, calls_by_line, expected_usage, tokens_of
 from pipelines.resources.ledger.ledger import NO_REPLY, RECIPES, TABLE, Ledger
 from pipelines.resources.storage.database import Connection
 from prompts.catalogue import load_prompt
@@ -17,7 +17,11 @@ from prompts.catalogue import load_prompt
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """The finished items of one recipe, and what was expected of one. `tried` were worked on per item wanted, at least 1."""
+    """The finished items of one recipe, and what was expected of one.
+
+    `tried`: as many items as were worked on, per item wanted, at least 1. One that was lost, or a spare, is that part of one
+    that its tokens are.
+    """
 
     expected: ItemUsage
     items: Sequence[ItemUsage]
@@ -41,7 +45,8 @@ async def earlier_runs(ledger: Ledger, benchmark: Benchmark, *, like: Recipe) ->
             finished = [item for item in seen.values() if item.keys() >= always]
             if finished:
                 wanted = max(len(finished), recipe.num_items)
-                found.append(EarlierRun(expected, finished, max(1.0, len(seen) / wanted)))
+                tried = sum(map(tokens_of, seen.values())) / (sum(map(tokens_of, finished)) / len(finished))
+                found.append(EarlierRun(expected, finished, max(1.0, tried / wanted)))
     return found
 
 

@@ -13,7 +13,7 @@ from assets.llm.usage import Usage
 from assets.recipe.recipe import Recipe
 from assets.reporting.plurals import counted
 from pipelines.planning.earlier_runs import EarlierRun, earlier_runs
-from pipelines.planning.usage import ItemUsage, Line, PromptUsage, calls_by_line, expected_usage, read_measured
+from pipelines.planning.usage import ItemUsage, Line, PromptUsage, calls_by_line, expected_usage, read_measured, tokens_of
 from pipelines.resources.ledger.ledger import Ledger
 from pipelines.resources.ledger.prices import Prices
 from prompts.catalogue import load_prompt
@@ -91,7 +91,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Basis:
-    """What an item is expected to take, and how far that may be from the truth. `tried` items are worked on per item wanted."""
+    """What an item is expected to take, and how far that may be from the truth. `tried`: as in EarlierRun."""
 
     source: str
     item: ItemUsage
@@ -124,7 +124,7 @@ def forecast_variant(benchmark: Benchmark, recipe: Recipe, ledger: Ledger | None
     # Items do not wait for each other between stages.
     whole = replace(whole, seconds=_wall_seconds(chain, work, count=count, terms=terms))
     stages.append(_stage_forecast(recipe.variant, whole, cost=whole_cost, margin=basis.margin))
-    source = f"{basis.source}; intervals of {basis.margin.low:.2g} to {basis.margin.high:.2g} times that"
+    source = f"{basis.source}; intervals of {round(basis.margin.low, 2):g} to {round(basis.margin.high, 2):g} times that"
     timed = any(use.seconds for use in basis.item.values())
     return Forecast(stages, source, timed=timed, chain_seconds=chain)
 
@@ -184,7 +184,7 @@ def _margin(items: Sequence[ItemUsage], *, wanted: int) -> Margin:
     """Return an interval that covers nine cases in ten, by the spread of the items' tokens; a wide one by few items."""
     if len(items) < FEW_ITEMS:
         return WIDE
-    totals = [sum(use.input_tokens + use.output_tokens for use in item.values()) for item in items]
+    totals = list(map(tokens_of, items))
     spread = float(np.std(totals, ddof=1) / np.mean(totals))
     error = NINE_IN_TEN * spread * math.sqrt(1 / len(items) + 1 / wanted)
     return Margin(max(0.0, 1 - error), 1 + error)

@@ -64,6 +64,11 @@ class PromptUsage:
 ItemUsage = Mapping[Line, PromptUsage]
 
 
+def tokens_of(item: ItemUsage) -> float:
+    """Return what an item read and wrote."""
+    return sum(use.input_tokens + use.output_tokens for use in item.values())
+
+
 class MeasuredPrompt(Record):
     """Means over users of the stage that asks it first: calls as a multiple of what it expects, and tokens per call.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assets.amemgym.questions import AREAS
+from assets.amemgym.questions import AREAS, MOST_CALLS
 from assets.amemgym.records.persona import Cast
 from assets.amemgym.user_profiles import cast_problems
 from assets.llm.structured_output import numbered
@@ -100,6 +100,12 @@ def test_questions_on_some_areas_of_life_are_about_these(areas: str, topics: set
     found = [topic for topic in map(find_topic, asked) if topic is not None]
     assert {topic.topic for topic in found} == topics
     assert len(found) == 5
+
+
+@pytest.mark.parametrize("call", range(MOST_CALLS))
+def test_each_of_the_calls_for_a_hundred_questions_is_answered_in_full(call: int) -> None:
+    drafted = draft_questions(questions=25, areas="; ".join(AREAS[call::MOST_CALLS]))
+    assert len({question["question"] for question in drafted}) == 25
 
 
 def test_every_topic_is_of_one_area_of_life() -> None:

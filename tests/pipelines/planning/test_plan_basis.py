@@ -22,12 +22,14 @@ LINES = tuple(calls_by_line(AMEMGYM))
 DRAFT = ("questions", "questions/draft")
 
 
-async def live(stores: LedgerStores, recipe: AMemGymRecipe, *, users: int, lines: Sequence[Line] = LINES) -> None:
-    """Let users ask every prompt once, as a run would."""
+async def live(
+    stores: LedgerStores, recipe: AMemGymRecipe, *, users: int, lines: Sequence[Line] = LINES, first: int = 0
+) -> None:
+    """Let users, from the `first` on, ask every prompt once, as a run would."""
     ledger = UnitLedger(stores.ledger, Prices({}), recipe, "small", ADDRESS)
     await ledger.begin()
     model: LanguageModel = PaidCallRecorder(UsingModel(), ledger)
-    for number in range(users):
+    for number in range(first, first + users):
         for index, (stage, prompt) in enumerate(lines):
             labels = CallLabels(stage, f"u-{number}", prompt, load_prompt(prompt).fingerprint)
             await model.complete(call(number * 100 + index, model=recipe.models.writer.model, labels=labels))
@@ -51,6 +53,18 @@ def test_runs_of_the_same_counts_and_model_come_first(tmp_path: Path) -> None:
     assert result.item[DRAFT] == PromptUsage(1, 1000, 100, 0, 0.25)
     assert result.item.keys() == calls_by_line(AMEMGYM).keys()
     assert result.tried == 1.0  # all six were finished, more than this recipe wants
+
+
+def test_a_spare_that_asked_little_counts_as_the_part_of_a_user_that_it_was(tmp_path: Path) -> None:
+    async def use() -> float:
+        with open_stores(tmp_path) as stores:
+            recipe = one_model(num_users=2)
+            await live(stores, recipe, users=2)
+            await live(stores, recipe, users=1, lines=LINES[:1], first=2)
+            (run,) = await earlier_runs(stores.ledger, AMEMGYM, like=recipe)
+            return run.tried
+
+    assert asyncio.run(use()) == pytest.approx(1 + 1 / (2 * len(LINES)))
 
 
 def test_few_users_widen_the_interval(tmp_path: Path) -> None:
