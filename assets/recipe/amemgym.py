@@ -169,8 +169,9 @@ class AMemGymRecipe(Recipe):
         if self.num_periods * self.fewest_changes > changes:
             raise ValueError(
                 f"num_periods {self.num_periods} with num_changes_per_period {self.num_changes_per_period} needs at "
-                f"least {self.num_periods * self.fewest_changes} changes, but {self.num_questions} questions on "
-                f"{self.num_states_per_question} states, each with up to {each} changes, allow at most {changes}."
+                f"least {self.num_periods * self.fewest_changes} changes, but num_questions {self.num_questions} on "
+                f"{self.num_states_per_question} states, each with up to {each} changes, allow at most {changes}; "
+                "lower num_changes_per_period or num_periods."
             )
         return self
 

@@ -57,7 +57,7 @@ def _quality_report_checks(validation: Validation) -> dg.AssetChecksDefinition:
             check_name=f"all_{noun}s_finished",
             passed=report.finished == report.wanted,
             description=f"{report.finished} of {counted(report.wanted, noun)} are finished; "
-            f"{sum(report.replaced.values())} were replaced.",
+            f"{sum(report.replaced.values())} were given up.",
             metadata={f"{noun}s": report.finished, "wanted": report.wanted, "replaced": "; ".join(replaced)},
         )
         yield _rules_result(report.rules)
