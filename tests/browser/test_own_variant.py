@@ -71,8 +71,7 @@ def test_all_that_was_started_ends_with_the_command(number: signal.Signals, tmp_
         )
     try:
         # Asked anew each time: a child that is gone at once, such as one that looks up the platform, is not the server.
-        wait_until(lambda: _group_of_four(process.pid), seconds=2 * LONG)
-        server = _group_of_four(process.pid)
+        server = wait_until(lambda: _group_of_four(process.pid), seconds=2 * LONG)
         os.kill(process.pid, number)
         status = process.wait(2 * LONG)
         wait_until(lambda: not members(server), seconds=2 * LONG)

@@ -2,7 +2,7 @@
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """A loop for work in this process alone, without sockets and threads."""
+    """A loop for work in this process alone, without sockets. What is for a thread is done at once, or time would run ahead."""
 
     def __init__(self) -> None:
         self._jumping = _JumpingSelector()
@@ -31,6 +31,12 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._jumping.now
+
+    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> "asyncio.Future[T]":  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The openai client looks up the platform in a thread, at each first call."""
+        done: asyncio.Future[T] = self.create_future()
+        done.set_result(func(*args))
+        return done
 
 
 def run_in_virtual_time(work: Coroutine[Any, Any, T]) -> tuple[T, float]:

@@ -3,16 +3,21 @@
 import asyncio
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 LONG = 60.0
+T = TypeVar("T")
 
 
-def wait_until(holds: Callable[[], object], *, seconds: float = LONG) -> None:
-    """Look again and again."""
+def wait_until(holds: Callable[[], T], *, seconds: float = LONG) -> T:
+    """Look again and again; return what was found, for another look may find something else."""
     give_up = time.monotonic() + seconds
-    while not holds():
+    found = holds()
+    while not found:
         assert time.monotonic() < give_up, f"not so after {seconds:g} seconds"
         time.sleep(0.02)
+        found = holds()
+    return found
 
 
 async def until(holds: Callable[[], object], *, seconds: float = LONG) -> None:
