@@ -105,7 +105,7 @@ def _sentences(recipe: Recipe, forecast: Forecast) -> Iterator[str]:
     sent = _thousands(whole.input_tokens.mid / items)
     received = _thousands(whole.output_tokens.mid / items)
     noun = benchmark_of(recipe).noun
-    yield "Items do not wait for each other between stages, so the whole takes less time than all stages one by one."
+    yield "Items do not wait for each other between stages, so all of it may take less time than the stages one by one."
     yield f"One {noun}: {sent} K input and {received} K output tokens, {cost}."
     again = _whole(forecast.chain_seconds)
     yield f"Each {noun} that is lost costs up to as much again for another, and up to {again} s where it is lost late."

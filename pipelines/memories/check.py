@@ -124,11 +124,7 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
     waits = not known and place is not None and place.has_background
     lag = await _lag(memory, EARLIER) if waits else 0.0
     if lag:
-        late = (
-            f"it recalls only after {lag:.1f} seconds what it is told, so that questions would be asked too early; give it a "
-            f"method `settle` that ends when it has finished its work, or evaluate with --set settle={2 * math.ceil(lag)}."
-        )
-        yield _verdict(RECALLED, True, name, late)
+        yield _late_verdict(lag, name)
     copy = await memory.fork()
     yield _verdict(
         "a fork knows what was written before it",
@@ -166,6 +162,14 @@ async def _verdicts(memory: HostedMemory, *, name: str) -> AsyncGenerator[Contra
     )
     if not known:
         yield _untried_verdict(name, waited=waits)
+
+
+def _late_verdict(lag: float, name: str) -> ContractVerdict:
+    problem = (
+        f"it recalls only after {lag:.1f} seconds what it is told, so that questions would be asked too early; give it a "
+        f"method `settle` that ends when it has finished its work, or evaluate with --set settle={2 * math.ceil(lag)}."
+    )
+    return _verdict(RECALLED, True, name, problem)
 
 
 def _untried_verdict(name: str, *, waited: bool) -> ContractVerdict:

@@ -24,16 +24,18 @@ EVERYDAY_TOPICS = word_set(
     time_management"""
 )
 EVERYDAY_SHARE = 0.35
-# Where questions are to be about some areas of life only, the topics of each, by the area's first words.
+# Where questions are to be about some areas of life only, the topics of each.
 TOPICS_BY_AREA = {
-    "work": word_set("time_management mentoring_others"),
-    "the home": word_set("decluttering home_repairs houseplant_care vegetable_garden"),
-    "health": word_set("sleep_routine stress_relief running swimming recreational_team_sport screen_time_balance"),
-    "money": word_set("household_budgeting saving_for_a_goal"),
-    "nature": word_set("birdwatching camping photography"),
-    "family": word_set("board_games"),
-    "learning": word_set("online_courses"),
-    "crafts": word_set("knitting_and_crafts bread_baking"),
+    "work and duties": word_set("time_management mentoring_others"),
+    "the home and the household": word_set("decluttering home_repairs houseplant_care vegetable_garden"),
+    "health, sleep and sport": word_set(
+        "sleep_routine stress_relief running swimming recreational_team_sport screen_time_balance"
+    ),
+    "money and what to buy": word_set("household_budgeting saving_for_a_goal"),
+    "nature and journeys": word_set("birdwatching camping photography"),
+    "family, friends and company": word_set("board_games"),
+    "learning and plans": word_set("online_courses"),
+    "crafts, music and other things to do at home": word_set("knitting_and_crafts bread_baking"),
 }
 FRAMED_SHARE = 0.8  # of the questions are one of the frames with the topic in it
 
@@ -178,9 +180,7 @@ def _topics_in_areas(request: str) -> list[Topic]:
         return topics
     names: set[str] = set()
     for area in named[1].split("; "):
-        for start, topics_of_area in TOPICS_BY_AREA.items():
-            if area.startswith(start):
-                names.update(topics_of_area)
+        names.update(TOPICS_BY_AREA[area])
     return [topic for topic in topics if topic.topic in names]
 
 
